@@ -15,7 +15,7 @@ from clients.table.source import schema_of
 from clients.table.table import Table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
-from flower_pansvm.lists import as_list, listed
+from flower_pansvm.lists import join_list, split_list
 from flower_pansvm.schema import class_names
 
 Labels = NDArray[np.str_]
@@ -40,7 +40,7 @@ def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
     # Most hospitals have their labels in the schema file.
     from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, canonical_label  # noqa: PLC0415
 
-    labels = tuple(canonical_label(label) for label in listed(text))
+    labels = tuple(canonical_label(label) for label in split_list(text))
     if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
         raise SettingError(
             f"The '{key}' in the node config of site '{hospital.name}' are no list of labels. Write them with "
@@ -50,7 +50,7 @@ def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
     return labels
 
 
-def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
+def check_classes(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
     """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
 
     Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
@@ -59,7 +59,7 @@ def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[
     """
     listed_positive, allowed = positive_labels(hospital), allowed_classes(hospital)
     if set(positive) != set(listed_positive):
-        start = f"positive='{as_list(listed_positive)}'" if listed_positive else "no 'positive'"
+        start = f"positive='{join_list(listed_positive)}'" if listed_positive else "no 'positive'"
         raise SettingError(
             f"Site '{hospital.name}' takes part in runs only with the positive labels that it names itself. Start "
             f"the run with {start}; or, if the hospitals agree to others, write them into the schema file that they "
@@ -76,7 +76,7 @@ def check_listed(hospital: Hospital, classes: Sequence[str], positive: Sequence[
         raise SettingError(f"Site '{hospital.name}' received a class twice. {NOT_FOLLOWED}")
 
 
-def rows_with_classes(hospital: Hospital, table: Table, positive: Sequence[str]) -> Bools:
+def eligible_rows(hospital: Hospital, table: Table, positive: Sequence[str]) -> Bools:
     """Return the mask of a site's rows that may take part, shape (rows,), as far as the site itself decides it.
 
     Not those whose label the hospital does not list, and not those that only their spelling keeps from being positive.

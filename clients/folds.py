@@ -17,10 +17,10 @@ def folds_of(site: Site) -> Ints:
     """
     count = site.get_broadcast(SCHEMA).folds
     key = ("folds", site.digest_of(SCHEMA), site.least_patients)
-    return site.cached(key, lambda: _dealt(site, count))
+    return site.cached(key, lambda: _fold_numbers(site, count))
 
 
-def _dealt(site: Site, folds: int) -> Ints:
+def _fold_numbers(site: Site, folds: int) -> Ints:
     patients, least = site.train().patients, site.least_patients
     if folds == 0:
         return np.full(len(patients), NO_FOLD)

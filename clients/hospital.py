@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from flwr.app import Context, RecordDict
 
-from clients.policy import OF_SIMULATED, SIMULATED_KEYS, HospitalPolicy, check_terms, policy_of
+from clients.policy import SIMULATED_KEYS, SIMULATED_POLICY, HospitalPolicy, accepted_protocol, policy_of
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Value
@@ -98,9 +98,9 @@ def hospital_of(context: Context) -> Hospital:
     SettingError or SumError if its node config or a term cannot work, or the policy does not accept the terms.
     """
     name, simulated = site_name(context), is_simulated(context)
-    policy = OF_SIMULATED if simulated else policy_of(context.node_config, name)
+    policy = SIMULATED_POLICY if simulated else policy_of(context.node_config, name)
     terms = Terms.from_config(context.run_config)
-    protocol = check_terms(policy, terms, name)
+    protocol = accepted_protocol(policy, terms, name)
     partition = None
     if simulated:
         site, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED_KEYS)

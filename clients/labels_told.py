@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from clients.classes import Labels, allowed_classes, rows_with_classes
+from clients.classes import Labels, allowed_classes, eligible_rows
 from clients.hospital import Hospital
 from clients.label_check import check_positive, patients_of_labels
 from clients.patients import patient_numbers
@@ -34,12 +34,12 @@ def disclosed_classes(hospital: Hospital, table: Table, positive: Sequence[str])
         check_positive(allowed, positive, column)
         return np.unique(class_names(allowed, positive))
     labels, patients = cast(Labels, table.labels), patient_numbers(table)
-    eligible = rows_with_classes(hospital, table, positive)
+    eligible = eligible_rows(hospital, table, positive)
     names, counts = patients_of_labels(class_names(labels[eligible], positive), patients[eligible])
     return names[counts >= hospital.least_patients]
 
 
-def log_left_out(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
+def log_left_out_rows(hospital: Hospital, left_out: Labels, named: Sequence[str]) -> None:
     """Log, for the hospital itself, how many rows are left out for their labels; once in a run.
 
     ``named`` are the classes of the federation and the labels in ``positive``.

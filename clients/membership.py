@@ -33,7 +33,7 @@ from flower_pansvm.summing import (
 from flower_pansvm.tasks import Task, bounds_of, sum_name
 
 KEYS = "keys"
-OF_ALL = "keys of all"
+ALL_KEYS = "keys of all"
 STATE = "sums"
 WITHDRAWN = "withdrawn"
 
@@ -94,7 +94,7 @@ def take_part(
     the sum is named after.
     """
     memory, _ = _remembered_sums(hospital)
-    sum_round, member, public = _asked(hospital, content)
+    sum_round, member, public = _requested_sum(hospital, content)
     least = hospital.least_sites
     if task.dp:
         # The promise rests on the noise of as many sites, whichever drop out.
@@ -110,7 +110,7 @@ def take_part(
     if records.has(content, "keys"):
         if records.has(hospital.state, EPOCH):
             receive_epochs(hospital, {peer: keys.epochs for peer, keys in public.items()})
-        records.write(hospital.state, OF_ALL, AllKeys.of(public))
+        records.write(hospital.state, ALL_KEYS, AllKeys.of(public))
     return Participation(hospital.protocol, sum_round, member, bounds, memory)
 
 
@@ -131,7 +131,7 @@ def withdraw(hospital: Hospital) -> None:
 def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
     memory, step_state = _remembered_sums(hospital)
-    sum_round, member, _ = _asked(hospital, content)
+    sum_round, member, _ = _requested_sum(hospital, content)
     last = memory.round_trip, memory.attempt, memory.roster
     if (sum_round.round_trip, sum_round.attempt, sum_round.roster) != last:
         raise SumError(
@@ -148,14 +148,14 @@ def take_step(hospital: Hospital, content: RecordDict) -> bytes:
     return answer
 
 
-def _asked(hospital: Hospital, content: RecordDict) -> tuple[SumRound, Member, dict[str, PublicKeys]]:
+def _requested_sum(hospital: Hospital, content: RecordDict) -> tuple[SumRound, Member, dict[str, PublicKeys]]:
     """Return the sum that a request is about, this site's keys in it, and each site's public keys, by site name.
 
     The public ones are what :func:`join_run` returned at each site, as the coordinator hands it on; the signatures are
     checked.
     """
     handed_out = content if records.has(content, "keys") else hospital.state
-    group = "keys" if handed_out is content else OF_ALL
+    group = "keys" if handed_out is content else ALL_KEYS
     if not records.has(handed_out, group):
         raise SumError(
             f"Site '{hospital.name}' has not received the keys of the other sites. Its node was started again during "

@@ -97,7 +97,7 @@ class HospitalPolicy:
         return next((p for p in self.parts if isinstance(p, kind)), None) or kind()
 
 
-OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
+SIMULATED_POLICY = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
 
 
 def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
@@ -148,7 +148,7 @@ RISKS = {
 """Pins that a hospital should have, and what it risks without."""
 
 
-def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
+def accepted_protocol(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
     """Return a run's secure sum after a check that a hospital accepts the run's terms.
 
     Its node config has to name a secure sum that does not protect the site, or only if others are trusted.
@@ -167,14 +167,14 @@ def check_terms(policy: HospitalPolicy, terms: Terms, name: str) -> SecureSum:
                 f"Site '{name}' refuses the {key} '{asked}': its node config insists on '{wanted}'. Start the run with "
                 f"{key}={wanted}, or change the node config if the hospital agrees."
             )
-    if policy is not OF_SIMULATED and not policy.aggregation and terms.aggregation not in OWN_PROTOCOLS:
+    if policy is not SIMULATED_POLICY and not policy.aggregation and terms.aggregation not in OWN_PROTOCOLS:
         # Of a package that the hospital has installed: it is not even imported.
         raise SumError(
             f"Site '{name}' refuses the aggregation '{terms.aggregation}': it is none of flower-pansvm's own, and the "
             "node config does not name it. Choose aggregation=ring, or write it into the site's node config to agree."
         )
     protocol = protocol_of(terms)
-    agreed = policy is OF_SIMULATED or policy.aggregation
+    agreed = policy is SIMULATED_POLICY or policy.aggregation
     if not agreed and (protocol.by_consent or not protocol.protected):
         risk = "the coordinator would see this site's numbers"
         if protocol.protected:

@@ -147,7 +147,7 @@ def predict_file(
     X = align(replace(table, columns=names, X=table.X[:, there]), schema.columns).X
     cells = pd.DataFrame(X, columns=list(schema.columns))
     skipped = cells.isna().all(axis=1).to_numpy()
-    answer = _answer(model, cells, limit)
+    answer = _answer_frame(model, cells, limit)
     predicted = answer["prediction"]
     if skipped.any():
         answer = answer.astype(object).where(~pd.Series(skipped), None)
@@ -202,7 +202,7 @@ def _model_of(path: Path) -> Model:
     return with_simulated_matrices(model, result) if isinstance(model, RandomKernelSVC) else model
 
 
-def _answer(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
+def _answer_frame(model: Model, cells: pd.DataFrame, limit: Limit) -> pd.DataFrame:
     """Return classes, and decision values and probabilities if the model gives any, a line a row."""
     classes, answer = model.schema_.classes, pd.DataFrame({"prediction": model.predict(cells)})
     if hasattr(model, "decision_function"):

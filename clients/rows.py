@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.cache import cached_tables
-from clients.classes import check_listed, rows_with_classes
+from clients.classes import check_classes, eligible_rows
 from clients.hospital import Hospital
 from clients.ledger.lasting_split import lasting_split
 from clients.patients import at_most, count_patients, patient_numbers
@@ -103,14 +103,14 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
             f"Site '{hospital.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
         )
     classes, patients = schema.indices(labels), patient_numbers(true_rows)
-    eligible = (classes >= 0) & rows_with_classes(hospital, view, schema.positive_labels)
+    eligible = (classes >= 0) & eligible_rows(hospital, view, schema.positive_labels)
     if hospital.simulated:
         from clients.table.simulated import simulated_split  # noqa: PLC0415 - no hospital's rows are drawn
 
         split = simulated_split(hospital, true_rows, patients, broadcast)
         in_folds, strata = eligible & ~split.held_out, cast(NDArray[Any], classes)
     else:
-        check_listed(hospital, schema.classes, schema.positive_labels)
+        check_classes(hospital, schema.classes, schema.positive_labels)
         split = lasting_split(state_folder(hospital), true_rows, broadcast.test_fraction)
         # Among all rows, so that it does not depend on which classes other sites name.
         in_folds, strata = ~split.held_out, cast(NDArray[Any], labels)

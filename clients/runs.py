@@ -28,28 +28,28 @@ from flower_pansvm.systems.evaluation import MODEL_TEST, TEST_DELTA
 from flower_pansvm.tasks import Task
 
 RUNS_FILE = "runs.json"
-NO_MATTER = ("out", "resume", "timeout", "audit")
+COORDINATOR_SETTINGS = ("out", "resume", "timeout", "audit")
 """Settings of the coordinator's side, which change nothing of what a site is asked."""
 
-MOST, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
-SHOWN, BEGUN = 10, "begun"
+MOST_LOGGED, MOST_TEXT, MONTH = 500, 200, 30 * 24 * 3600.0
+CODE_DIGITS, BEGUN = 10, "begun"
 OWN_WEIGHTS = "own-weights"
 
-OF_ALL = frozenset({"common", "evaluation", "scaling"})
-_SELECTION = OF_ALL | {"pan_svm", "selection"}
-FILES = {
-    "dp-svm": OF_ALL | {"dp_svm"},
+COMMON_FILES = frozenset({"common", "evaluation", "scaling"})
+_SELECTION = COMMON_FILES | {"pan_svm", "selection"}
+SYSTEM_FILES = {
+    "dp-svm": COMMON_FILES | {"dp_svm"},
     "filter-wrapper": _SELECTION,
-    "hybrid-svm": OF_ALL | {"output_perturbation"},
-    "local-only": OF_ALL | {"local_only"},
-    "mixture": OF_ALL | {"mixture"},
-    "pan-svm": OF_ALL | {"pan_svm"},
-    "private-svm": OF_ALL | {"output_perturbation"},
-    "random-kernel": OF_ALL | {"random_kernel"},
+    "hybrid-svm": COMMON_FILES | {"output_perturbation"},
+    "local-only": COMMON_FILES | {"local_only"},
+    "mixture": COMMON_FILES | {"mixture"},
+    "pan-svm": COMMON_FILES | {"pan_svm"},
+    "private-svm": COMMON_FILES | {"output_perturbation"},
+    "random-kernel": COMMON_FILES | {"random_kernel"},
     "rsvm": _SELECTION,
-    "ssvd": OF_ALL | {"pan_svm", "ssvd"},
-    "svm-admm": OF_ALL | {"pan_svm", "admm"},
-    "svm-ensemble": OF_ALL | {"ensemble"},
+    "ssvd": COMMON_FILES | {"pan_svm", "ssvd"},
+    "svm-admm": COMMON_FILES | {"pan_svm", "admm"},
+    "svm-ensemble": COMMON_FILES | {"ensemble"},
     "svm-rfe": _SELECTION,
     "svm-t": _SELECTION,
     "voted-wrapper": _SELECTION,
@@ -59,7 +59,7 @@ is not in the table, somebody's own, each run is approved, and it may ask all.""
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoggedRun:
     """A run that was asked for, once or more often."""
 
     digest: str  # of all that a person approves: hospitals, level and settings
@@ -76,13 +76,13 @@ class Asked:
     @property
     def code(self) -> str:
         """What people call it by."""
-        return self.digest[:SHOWN].upper()
+        return self.digest[:CODE_DIGITS].upper()
 
-    def allowed(self, approval: str, runs: Mapping[str, "Asked"]) -> bool:
+    def allowed(self, approval: str, runs: Mapping[str, "LoggedRun"]) -> bool:
         """Return whether it may begin under a policy's ``approval``, given the hospital's log."""
         kind = (self.study, self.system, self.level)
         known = [run for run in runs.values() if (run.study, run.system, run.level) == kind]
-        first = any(run.approved for run in known) if self.system in FILES else self.ready
+        first = any(run.approved for run in known) if self.system in SYSTEM_FILES else self.ready
         return {"never": True, "first": first, "always": self.ready}[approval]
 
 
@@ -98,7 +98,7 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
         If nobody has approved it, it is another system's than what was approved, or there were too many in 30 days.
     """
     policy, now, system = hospital.policy, time.time(), str(hospital.terms.config.get("strategy", ""))
-    if policy.approval != "never" and file not in FILES.get(system, {file}):
+    if policy.approval != "never" and file not in SYSTEM_FILES.get(system, {file}):
         raise SettingError(
             f"Site '{hospital.name}' has been asked for a task of '{file}' in a run of {printable(system, MOST_TEXT)}, "
             f"which has none such, and a person there approves runs by their system. {NOT_FOLLOWED}"
@@ -112,11 +112,11 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
         return
     folder = state_folder(hospital)
     with locked_state(folder):
-        runs: dict[str, Asked] = {}
+        runs: dict[str, LoggedRun] = {}
         # A damaged log stops no run where nobody decides.
         with contextlib.suppress(*(() if decides else (SettingError,))):
             runs = read_runs(folder)
-        this = _asked(hospital, level, now)
+        this = _requested_run(hospital, level, now)
         this = replace(runs.get(this.digest, this), asked=now, asks=True)
         allowed = this.allowed(policy.approval, runs)
         full = bool(policy.runs_a_month) and len(begun_in_month(runs, now)) >= policy.runs_a_month
@@ -139,12 +139,12 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
         records.put(hospital.state, BEGUN, {"level": level})
 
 
-def begun_in_month(runs: Mapping[str, Asked], now: float) -> list[float]:
+def begun_in_month(runs: Mapping[str, LoggedRun], now: float) -> list[float]:
     """Return when those runs began that count for the most in 30 days: none of the future, after a wrong clock."""
     return [start for run in runs.values() for start in run.begun if now - MONTH < start <= now]
 
 
-def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho: float) -> None:
+def check_cost(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho: float) -> None:
     """Check that a run is charged no more than its settings say, which a person has read; else BudgetError."""
     rows = "test" if task.category == "evaluate" else "train"
     same = [c for c in ledger.charges if (c.run, c.rows) == (str(hospital.run_id), rows)]
@@ -153,7 +153,7 @@ def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho
     pure = OWN_WEIGHTS in hospital.policy.consents
     at_dp = records.get_one(hospital.state, BEGUN, "level") == "dp"
     # At another level a person has approved the charge for a test of the model alone, and at dp none for that.
-    most = 0.0 if of_model == at_dp else promised(hospital.terms.config, of_model=of_model, pure=pure)[0]
+    most = 0.0 if of_model == at_dp else largest_cost(hospital.terms.config, of_model=of_model, pure=pure)[0]
     if not admits(costs, rho, most):
         raise BudgetError(
             f"Site '{hospital.name}' has been asked for more than the run's settings say, which a person there has "
@@ -161,7 +161,7 @@ def check_promised(hospital: Hospital, ledger: Ledger, task: Task[Any, Any], rho
         )
 
 
-def promised(config: Mapping[str, Any], *, of_model: bool, pure: bool) -> tuple[float, float]:
+def largest_cost(config: Mapping[str, Any], *, of_model: bool, pure: bool) -> tuple[float, float]:
     """Return the largest cost of a run by its settings, training rows as much as test rows, and its delta.
 
     ``of_model`` of a test of its model; ``pure`` if the hospital agrees to weights whose noise has no delta, which cost
@@ -178,11 +178,11 @@ def promised(config: Mapping[str, Any], *, of_model: bool, pure: bool) -> tuple[
     return (max(cost, epsilon**2 / 2) if pure and not of_model else cost), delta
 
 
-def read_runs(folder: Path) -> dict[str, Asked]:
+def read_runs(folder: Path) -> dict[str, LoggedRun]:
     """Return the log of a state folder, by digest; SettingError if it is damaged."""
     try:
         entries, times = read_checked(folder / RUNS_FILE)["runs"], ("approved", "begun")
-        runs = [Asked(**{**entry, **{key: tuple(entry[key]) for key in times}}) for entry in entries]
+        runs = [LoggedRun(**{**entry, **{key: tuple(entry[key]) for key in times}}) for entry in entries]
     except FileNotFoundError:
         return {}
     except PermissionError:
@@ -197,22 +197,22 @@ def read_runs(folder: Path) -> dict[str, Asked]:
     return {run.digest: run for run in runs}
 
 
-def write_runs(folder: Path, runs: Mapping[str, Asked]) -> None:
+def write_runs(folder: Path, runs: Mapping[str, LoggedRun]) -> None:
     """Write the log; of runs that nobody approved and that never began only the latest are kept."""
     idle = sorted((run.asked, digest) for digest, run in runs.items() if not (run.approved or run.begun))
-    dropped = {digest for _, digest in idle[: max(len(runs) - MOST, 0)]}
+    dropped = {digest for _, digest in idle[: max(len(runs) - MOST_LOGGED, 0)]}
     kept = [asdict(run) for digest, run in runs.items() if digest not in dropped]
     write_checked(folder / RUNS_FILE, {"runs": kept})
 
 
-def _asked(hospital: Hospital, level: str, now: float) -> Asked:
+def _requested_run(hospital: Hospital, level: str, now: float) -> LoggedRun:
     """Return the run that a hospital is asked for."""
     config, roster, study = hospital.terms.config, hospital.policy.roster, ""
-    agreed = {key: str(value) for key, value in config.items() if key not in NO_MATTER}
+    agreed = {key: str(value) for key, value in config.items() if key not in COORDINATOR_SETTINGS}
     settings = {printable(key, MOST_TEXT): printable(text, MOST_TEXT) for key, text in sorted(agreed.items())}
     with contextlib.suppress(OSError):  # who needs the roster says that it is missing
         study = hashlib.sha256(Path(roster).read_bytes()).hexdigest()
     whole = json.dumps([study, level, agreed], sort_keys=True)
     digest = hashlib.sha256(whole.encode()).hexdigest()
     system = printable(str(config.get("strategy", "")), MOST_TEXT)
-    return Asked(digest, system, study, level, settings, now)
+    return LoggedRun(digest, system, study, level, settings, now)

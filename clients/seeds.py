@@ -10,17 +10,17 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, seal, unseal
 
 SLOTS, COLUMN_BLOCK = "slots", "column-block"
-SECOND = {
+SECOND_REFUSED = {
     SLOTS: "a second seed for landmark slots: by two of them, landmarks could be assigned to their sites",
     COLUMN_BLOCK: "a second random matrix: by two of them, its rows could be computed from kernel rows",
 }
 """A seed's purpose, also its name among a site's secrets, and the reason why a run has only one."""
 
-PURPOSES = tuple(SECOND)
+PURPOSES = tuple(SECOND_REFUSED)
 NOTE_BYTES = 1 + KEY_BYTES + SEAL_BYTES  # a note begins with the place of its purpose
 
 
-def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> None:
+def distribute_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> None:
     """If this site is the first of some sites, write a seed to each of the others; the first seed in a run counts."""
     participation = site.participation
     if participation is None or names[0] != site.name:
@@ -31,7 +31,7 @@ def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> No
         site.outbox[name] = site.outbox.get(name, b"") + bytes([PURPOSES.index(purpose)]) + note
 
 
-def take_seeds(site: Site, participation: Participation, notes: Mapping[str, bytes]) -> None:
+def receive_seeds(site: Site, participation: Participation, notes: Mapping[str, bytes]) -> None:
     """Keep the seeds that other sites have written, with whichever task the notes come; refuse a second one."""
     for sender, note in notes.items():
         for start in range(0, len(note), NOTE_BYTES):
@@ -45,7 +45,7 @@ def take_seeds(site: Site, participation: Participation, notes: Mapping[str, byt
                     f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and may "
                     f"not know it. {NOT_FOLLOWED}"
                 )
-            site.require_same(purpose, seed, SECOND[purpose])
+            site.require_same(purpose, seed, SECOND_REFUSED[purpose])
 
 
 def _has_the_same_columns(site: Site, sender: str) -> bool:

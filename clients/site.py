@@ -26,7 +26,7 @@ from flower_pansvm.tasks import Broadcast
 M = TypeVar("M")
 V = TypeVar("V")
 
-MOST = 1e30
+LARGEST_BROADCAST = 1e30
 """The largest number in a broadcast: with larger ones arithmetic would fail at some cells, and tell which."""
 
 MOST_NUMBERS = 2**28
@@ -48,7 +48,7 @@ class Site(Hospital):
         return cls(**vars(hospital), level=level, participation=participation)
 
     def get_broadcast(self, broadcast: Broadcast[M]) -> M:
-        """Return a broadcast, of numbers up to `MOST` or missing cells; a process reads the same one only once.
+        """Return a broadcast, of numbers up to `LARGEST_BROADCAST` or missing cells; a process reads it only once.
 
         FederationError if they are not, or this site has not received it.
         """
@@ -58,7 +58,7 @@ class Site(Hospital):
             for value in records.values_of(message).values():
                 if not isinstance(value, np.ndarray | float):
                     continue
-                if not ((np.abs(value) <= MOST) | (np.isnan(value) & broadcast.cells)).all():
+                if not ((np.abs(value) <= LARGEST_BROADCAST) | (np.isnan(value) & broadcast.cells)).all():
                     raise FederationError(
                         f"Site '{self.name}' received a number that is not finite or too large. {NOT_FOLLOWED}"
                     )
@@ -123,9 +123,9 @@ class Site(Hospital):
         key = ("split", self.digest_of(SCHEMA), own_columns.tobytes(), self.least_patients)
         split = self.cached(key, lambda: split_rows(self, self.level, broadcast, own_columns))
         if len(split.left_out):
-            from clients.labels_told import log_left_out  # noqa: PLC0415 - of most tables no row is
+            from clients.labels_told import log_left_out_rows  # noqa: PLC0415 - of most tables no row is
 
-            log_left_out(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
+            log_left_out_rows(self, split.left_out, [*broadcast.classes, *broadcast.positive_labels])
         return split
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], V], cache: Cache = cached_tables) -> V:

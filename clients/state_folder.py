@@ -12,7 +12,7 @@ from urllib.parse import quote
 from clients.hospital import Hospital
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import PRIVATE, lock, write
-from flower_pansvm.private_folder import account_state, made_private
+from flower_pansvm.private_folder import account_state, why_unusable
 
 LOCK = "state.lock"
 
@@ -30,7 +30,7 @@ def state_folder(hospital: Hospital) -> Path:
     folder = account_state() / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
     if policy.state:
         folder = Path(os.path.expanduser(policy.state))
-    if problem := made_private(folder):
+    if problem := why_unusable(folder):
         raise SettingError(
             f"The state folder of site '{hospital.name}' {problem}. Write state='/an/absolute/path' into its node "
             "config: a folder of this SuperNode's account that no other account may enter, and that is kept from run "

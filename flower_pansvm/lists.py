@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from flower_pansvm.errors import SettingError
 
 
-def listed(text: str) -> tuple[str, ...]:
+def split_list(text: str) -> tuple[str, ...]:
     """Return the items of a list in one text, which may be empty: by commas, an item with a comma in double quotes.
 
     SettingError if a double quote is not closed, or stands within an item.
@@ -38,7 +38,7 @@ def first_of(names: Sequence[object], most: int) -> str:
     return ", ".join(map(str, names[:most])) + suffix
 
 
-def as_list(items: Iterable[str]) -> str:
-    """Return a text that :func:`listed` reads."""
+def join_list(items: Iterable[str]) -> str:
+    """Return a text that :func:`split_list` reads."""
     quoted = (item.replace('"', '""') for item in items)
     return ",".join(f'"{item}"' if set(item) & {",", '"'} else item for item in quoted)

@@ -25,7 +25,7 @@ def make_private(folder: Path) -> None:
         raise NotADirectoryError(20, "it is no folder", str(folder))
 
 
-def made_private(folder: Path) -> str:
+def why_unusable(folder: Path) -> str:
     """Make a folder for this account alone if there is none, and return why it cannot be used; an empty text if it can.
 
     The text is the end of a sentence about the folder, and does not name it: it may travel.

@@ -7,7 +7,7 @@ from typing import Any
 
 from flower_pansvm.constraints import Constraint, given, parse, setting, setting_fields
 from flower_pansvm.errors import SettingError
-from flower_pansvm.lists import listed
+from flower_pansvm.lists import split_list
 
 WORDS = {"tab": "\t", "semicolon": ";", "comma": ",", "blank": " ", "point": ".", "apostrophe": "'"}
 """Characters that are hard to write as they are."""
@@ -86,7 +86,7 @@ class ReadingOptions:
     )
     comment: str = setting("", _text("a text", str), "How rows that are left out begin, such as #.")
     missing: str = setting(
-        "", _text("a list with commas", listed), "Further texts for a missing cell, comma-separated."
+        "", _text("a list with commas", split_list), "Further texts for a missing cell, comma-separated."
     )
 
     def __post_init__(self) -> None:

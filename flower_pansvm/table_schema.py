@@ -56,7 +56,7 @@ from flower_pansvm.labels import (
     plain_name,
     spelling,
 )
-from flower_pansvm.lists import as_list
+from flower_pansvm.lists import join_list
 from flower_pansvm.outside import parse
 from flower_pansvm.printable import is_printable
 from flower_pansvm.reading_options import READING_KEYS, ReadingOptions, said_of_reading
@@ -258,7 +258,7 @@ class _Reading:
 
     def options(self, entries: Any) -> tuple[tuple[str, str], ...]:
         self.check_keys(entries, READING_KEYS, " for reading")
-        lists = {key: as_list(map(str, value)) for key, value in entries.items() if isinstance(value, list)}
+        lists = {key: join_list(map(str, value)) for key, value in entries.items() if isinstance(value, list)}
         options = said_of_reading({**entries, **lists})
         try:
             ReadingOptions(**options)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from flower_pansvm.constraints import Constraint, number
-from flower_pansvm.lists import as_list, listed
+from flower_pansvm.lists import join_list, split_list
 
 
 def flag() -> Constraint:
@@ -50,8 +50,8 @@ def names() -> Constraint:
     """Return the constraint of several names, a list or a text with commas, kept as such a text."""
 
     def checked(written: Any) -> str:
-        texts: str = each.read(as_list(map(each.read, written)) if isinstance(written, tuple) else written)
-        listed(texts)
+        texts: str = each.read(join_list(map(each.read, written)) if isinstance(written, tuple) else written)
+        split_list(texts)
         return texts
 
     each = one_text()

@@ -22,7 +22,7 @@ from flower_pansvm.constraints import (
 )
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.lists import listed
+from flower_pansvm.lists import split_list
 from flower_pansvm.privacy.accountant import LARGEST_EPSILON
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
@@ -154,7 +154,7 @@ class Settings:
         """The labels in ``positive``, otherwise in the schema file; empty if the classes are the labels."""
         if self.schema and not self.positive:
             return TableSchema.read(Path(self.schema)).positive
-        return tuple(canonical_label(label) for label in listed(self.positive) if label)
+        return tuple(canonical_label(label) for label in split_list(self.positive) if label)
 
     @property
     def tunes(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clients.checking.texts import why_not_written
-from clients.table.cells import MISSING, as_numbers, canonical_labels, parse, written
+from clients.table.cells import MISSING, as_numbers, canonical_labels, parse_numbers, text_of
 from clients.table.encoding import LIMIT, without_codes, without_texts
 from clients.table.form import AS_IT_IS, TableForm
 from flower_pansvm.arrays import Bools, Floats
@@ -90,7 +90,7 @@ class Cells:
         missing = {text.lower() for text in self.column.missing}
         labels = canonical_labels(self.raw)
         codes = [
-            None if label is None else written(cell) for label, cell in zip(labels, self.raw, strict=True)
+            None if label is None else text_of(cell) for label, cell in zip(labels, self.raw, strict=True)
         ]
         if len(set(labels)) < len(set(codes)):
             labels = codes  # such as 250.0 and 250.00
@@ -182,7 +182,7 @@ class Cells:
             text[0] == "0" and text[1:2].isdigit() for text in cells if text
         ):
             return False  # told quickly, as of most of the thousands of columns that a table may have
-        texts = {written(cell) for cell in self.distinct_cells if isinstance(cell, str)}
+        texts = {text_of(cell) for cell in self.distinct_cells if isinstance(cell, str)}
         texts = {text for text in texts if text.lower() not in MISSING}
         with_decimals = [text for text in texts if "." in text]
         # No code has a sign: -0.00 beside 0.00 is what a program makes of a small number.
@@ -217,7 +217,7 @@ class Cells:
     def words(self) -> Counter[str]:
         """How many cells have each text that is no number, in small letters."""
         texts = self.raw[self.is_text] if self.is_text.any() else ()
-        return Counter(written(cell).lower() for cell in texts)
+        return Counter(text_of(cell).lower() for cell in texts)
 
     @cached_property
     def another_form(self) -> str:
@@ -226,7 +226,7 @@ class Cells:
         limits = [text for text in plain if plain[text] != text]
         if limits:
             # One whose number is written as is said, such as <0.5, is in no other form.
-            _, is_other = parse(np.array([plain[text] for text in limits], dtype=object), self.form)
+            _, is_other = parse_numbers(np.array([plain[text] for text in limits], dtype=object), self.form)
             plain |= {text: "" for text, other in zip(limits, is_other, strict=True) if not other}
         for form, pattern in OTHER_FORMS.items():
             alike = sum(self.words[text] for text in plain if re.fullmatch(pattern, plain[text]))

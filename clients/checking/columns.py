@@ -11,7 +11,7 @@ import numpy as np
 from clients.checking.cells import COMMAS, PERCENT, UNIT, Cells
 from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Finding, grouped
 from clients.checking.sentinels import LIKELY, codes_beside_scale, heaps, sentinels, without_sentinels
-from clients.table.cells import written
+from clients.table.cells import text_of
 from clients.table.encoding import LIMIT
 from clients.table.form import TableForm
 from flower_pansvm.arrays import Floats
@@ -137,7 +137,7 @@ def _text_finding(cells: Cells) -> tuple[str, str, str]:
             f"missing = [{', '.join(map(json.dumps, cells.common_words))}] takes words for no value"
         )
     if others:
-        wrong = [not re.match(f"{LIMIT}|{known}", written(cell).lower()) for cell in cells.raw[cells.is_text]]
+        wrong = [not re.match(f"{LIMIT}|{known}", text_of(cell).lower()) for cell in cells.raw[cells.is_text]]
         first = int(np.flatnonzero(cells.is_text)[wrong][0]) + 1
         remedies.append(
             f"{others} are something else, the first in data row {first}: correct what is a typing error, and add what "

@@ -232,18 +232,18 @@ def approve(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Show what a run asks for and what it may charge, and let it begin, once."""
-    from clients.deployment.approvals import approve as let_begin  # noqa: PLC0415
-    from clients.deployment.approvals import check_waits, find, most_charged, who_asks  # noqa: PLC0415
+    from clients.deployment.approvals import approve_run as let_begin  # noqa: PLC0415
+    from clients.deployment.approvals import check_waits, find_run, largest_charge, who_asks  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
     from clients.policy import policy_of  # noqa: PLC0415
-    from clients.runs import FILES, OWN_WEIGHTS, read_runs  # noqa: PLC0415
+    from clients.runs import OWN_WEIGHTS, SYSTEM_FILES, read_runs  # noqa: PLC0415
 
     state, node = state_of(folder), read_node_config(folder)
     approval = policy_of(node, str(node.get("name", ""))).approval
     log = read_runs(state)
-    run = find(log, code)
+    run = find_run(log, code)
     check_waits(run, log, approval)
     for key, value in run.settings.items():
         typer.echo(f"  {key} = {value}")
@@ -251,11 +251,11 @@ def approve(
         f"Run {run.code}: {run.system} at level {run.level}, with the settings above.\n"
         + (
             ""
-            if run.system in FILES
+            if run.system in SYSTEM_FILES
             else "This software has no such system: the run may ask for all tasks.\n"
         )
         + f"Who asks: {who_asks(folder, run)}.\n"
-        f"It may charge {most_charged(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
+        f"It may charge {largest_charge(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
     )
     if not yes:
         typer.confirm("Let this run begin, once?", abort=True)

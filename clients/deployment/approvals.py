@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clients.deployment.hospital import accepted
 from clients.node.node_config import read_node_config
-from clients.runs import MOST_TEXT, SHOWN, Asked, promised, read_runs, write_runs
+from clients.runs import CODE_DIGITS, MOST_TEXT, LoggedRun, largest_cost, read_runs, write_runs
 from clients.state_folder import locked_state
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
@@ -16,19 +16,19 @@ from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.secure_sum.identities import read_roster
 
 
-def approve(folder: Path, code: str, approval: str) -> None:
+def approve_run(folder: Path, code: str, approval: str) -> None:
     """Approve a run that waits for it by the policy's ``approval``, once; SettingError if none does by this code."""
     with locked_state(folder):
         runs = read_runs(folder)
-        run = find(runs, code)
+        run = find_run(runs, code)
         check_waits(run, runs, approval)
         approved = replace(run, approved=(*run.approved, time.time()), ready=True)
         write_runs(folder, {**runs, run.digest: approved})
 
 
-def check_waits(run: Asked, runs: Mapping[str, Asked], approval: str) -> None:
+def check_waits(run: LoggedRun, runs: Mapping[str, LoggedRun], approval: str) -> None:
     """Check that a run waits to be approved; a SettingError says why it does not, and what to do."""
-    if run in waiting(runs, approval):
+    if run in waiting_runs(runs, approval):
         return
     if approval == "never":
         reason = (
@@ -47,7 +47,7 @@ def check_waits(run: Asked, runs: Mapping[str, Asked], approval: str) -> None:
     raise SettingError(f"Run {run.code} does not wait to be approved. {reason}")
 
 
-def who_asks(folder: Path, run: Asked) -> str:
+def who_asks(folder: Path, run: LoggedRun) -> str:
     """Return who asks a hospital for a run: its coordinator, and the hospitals that take part."""
     invitation, roster = accepted(folder), Path(str(read_node_config(folder).get("roster", "")))
     try:
@@ -61,10 +61,10 @@ def who_asks(folder: Path, run: Asked) -> str:
     )
 
 
-def find(runs: Mapping[str, Asked], code: str) -> Asked:
+def find_run(runs: Mapping[str, LoggedRun], code: str) -> LoggedRun:
     """Return the run whose digest begins with a code; SettingError if there is none, or more than one."""
     text = code.strip().lower()
-    matches = [run for digest, run in runs.items() if digest.startswith(text) and len(text) >= SHOWN]
+    matches = [run for digest, run in runs.items() if digest.startswith(text) and len(text) >= CODE_DIGITS]
     if len(matches) > 1:
         raise SettingError(
             f"{len(matches)} runs have this code, which nobody gets by chance: the coordinator may mean you to approve "
@@ -78,15 +78,15 @@ def find(runs: Mapping[str, Asked], code: str) -> Asked:
     return matches[0]
 
 
-def waiting(runs: Mapping[str, Asked], approval: str) -> list[Asked]:
+def waiting_runs(runs: Mapping[str, LoggedRun], approval: str) -> list[LoggedRun]:
     """Return the runs that a person has to approve before they begin, if they were asked for since they last did."""
     return [run for run in runs.values() if run.asks and not run.allowed(approval, runs)]
 
 
-def most_charged(run: Asked, *, pure: bool) -> str:
+def largest_charge(run: LoggedRun, *, pure: bool) -> str:
     """Return the largest charge of a run, in words."""
     of_model = run.level != "dp"
-    rho, delta = promised(run.settings, of_model=of_model, pure=pure)
+    rho, delta = largest_cost(run.settings, of_model=of_model, pure=pure)
     what = "a test of its model" if of_model else "training rows, and as much for test rows"
     if rho:
         return f"at most epsilon {epsilon_of(rho, delta):.3g} for {what}"

@@ -12,7 +12,7 @@ from clients.app import TASKS
 from clients.checking.finding import NOTE, WARNING
 from clients.checking.findings import table_warnings
 from clients.checking.perturbation import guessing_error, level_findings
-from clients.classes import allowed_classes, positive_labels, rows_with_classes
+from clients.classes import allowed_classes, eligible_rows, positive_labels
 from clients.deployment.hospital import (
     accepted,
     check_invited,
@@ -32,7 +32,7 @@ from clients.policy import policy_of
 from clients.rows import true_table
 from clients.site import Site
 from clients.state_folder import state_folder
-from clients.systems.common import classes_to_tell
+from clients.systems.common import classes_on_joining
 from clients.table.form import TableForm
 from clients.table.source import schema_of
 from clients.table.sources.sql import URL
@@ -40,7 +40,7 @@ from clients.table.table import Table
 from clients.table.units import check_units
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.lists import as_list
+from flower_pansvm.lists import join_list
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.study.folder import read_private
@@ -90,7 +90,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
         _check_error(hospital, table, schema)
     yield _check_budget(hospital)
     label = hospital.policy.label or None
-    form = TableForm.of({**node, "drop": as_list(filter(None, [hospital.policy.row_id]))}, schema)
+    form = TableForm.of({**node, "drop": join_list(filter(None, [hospital.policy.row_id]))}, schema)
     worth = list(level_findings(table, schema, hospital.policy.noise))
     # Of a level that the policy refuses nothing is worth a warning.
     warned = [
@@ -217,8 +217,8 @@ def _check_table(hospital: Hospital, level: str) -> str:
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
     positive = positive_labels(hospital)
-    classes_to_tell(site, JoinQuestion(positive, allowed_classes(hospital) if dp else (), dp))
-    taken = rows_with_classes(hospital, table, positive)
+    classes_on_joining(site, JoinQuestion(positive, allowed_classes(hospital) if dp else (), dp))
+    taken = eligible_rows(hospital, table, positive)
     rows, left = len(table.labels), int(taken.sum())
     text = f"table: {rows} rows and {len(table.columns)} columns can be read"
     patients = count_patients(patient_numbers(table)[taken])

@@ -14,7 +14,7 @@ from typing import Any
 
 from cryptography import x509
 
-from clients.deployment.approvals import waiting
+from clients.deployment.approvals import waiting_runs
 from clients.deployment.hospital import accepted, state_of
 from clients.deployment.outside_parts import check_parts, others_pinned
 from clients.deployment.own_folder import takes_files
@@ -206,7 +206,7 @@ def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:
         yield Line("runs", f"{begun} of {most} in 30 days have begun{end}", WARNING if end else OK)
     if approval == "never":
         return
-    runs = waiting(log, approval)
+    runs = waiting_runs(log, approval)
     codes = ", ".join(run.code for run in runs)
     yield Line(
         "approval", f"waited for by {codes}" if runs else "no run waits for it", WARNING if runs else OK

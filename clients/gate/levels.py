@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from clients.classes import allowed_classes, check_listed
+from clients.classes import allowed_classes, check_classes
 from clients.hospital import Hospital
 from clients.ledger.ledger import read_ledger
 from clients.state_folder import state_folder
@@ -48,7 +48,7 @@ def level_of(hospital: Hospital, name: str, row: TaskRow, question: JoinQuestion
     """
     terms, simulated = hospital.terms, hospital.simulated
     if question is not None and not simulated:
-        check_listed(hospital, question.classes, question.positive_labels)
+        check_classes(hospital, question.classes, question.positive_labels)
     if row.leaves == SIMULATED:
         if simulated:
             return "exact"

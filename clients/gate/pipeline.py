@@ -56,7 +56,7 @@ class Exchange:
     sum_state: bytes = field(init=False)  # what the protocol needs for later steps of the sum
 
 
-def agree(exchange: Exchange) -> None:
+def check_policy(exchange: Exchange) -> None:
     """Compare the request with the hospital's policy and consents, before anything of its system is imported."""
     if exchange.name == JOIN.name:
         exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
@@ -102,14 +102,14 @@ def choose_view(exchange: Exchange) -> None:
     exchange.site = Site.of(exchange.hospital, exchange.level, exchange.participation)
 
 
-def keep_told(exchange: Exchange) -> None:
+def keep_broadcasts(exchange: Exchange) -> None:
     """Keep the coordinator's broadcasts and the seeds of other sites, which come with the question."""
     exchange.hospital.keep_broadcasts(exchange.content)
     notes = records.read_each(exchange.content, "notes", bytes)
     if exchange.participation is not None and notes:
-        from clients.seeds import take_seeds  # noqa: PLC0415 - sums of few systems have notes
+        from clients.seeds import receive_seeds  # noqa: PLC0415 - sums of few systems have notes
 
-        take_seeds(exchange.site, exchange.participation, notes)
+        receive_seeds(exchange.site, exchange.participation, notes)
 
 
 def compute(exchange: Exchange) -> None:
@@ -134,7 +134,7 @@ def remember_sum(exchange: Exchange) -> None:
         remember(exchange.hospital, exchange.participation.memory, exchange.sum_state)
 
 
-PIPELINE = (agree, load_system, join_sum, choose_view, keep_told, compute, encode, remember_sum)
+PIPELINE = (check_policy, load_system, join_sum, choose_view, keep_broadcasts, compute, encode, remember_sum)
 """All that happens to a request, in this order: a system's code is loaded after the hospital has agreed, a broadcast
 is kept after its sum was found in order, and the level has chosen the records before the system computes."""
 

@@ -62,14 +62,14 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
         # Before a row is looked at: by a run that was joined as another its labels would be checked, and refused.
         check_joined(site, ledger := read_ledger(state_folder(site)))
         if site.policy.approval != "never":
-            from clients.runs import check_promised  # noqa: PLC0415 - where a person decides
+            from clients.runs import check_cost  # noqa: PLC0415 - where a person decides
 
-            check_promised(site, ledger, task, rho)
+            check_cost(site, ledger, task, rho)
     # What a hospital refuses for its split costs nothing.
     rows, most = len(site.train().classes), site.terms.rows_per_patient
     charge(site, task, rho)
     answer = work(site, question)
-    bits, noisy = random_bits(_key(site, task, question)), {}
+    bits, noisy = random_bits(_noise_key(site, task, question)), {}
     for name in task.summed:
         exact, declared = np.asarray(getattr(answer, name), dtype=np.float64), task.declared[name]
         if declared.scale is not None:
@@ -109,7 +109,7 @@ def _honest_sites(site: Site) -> int:
     return honest
 
 
-def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
+def _noise_key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
     """Return a new key for the noise; in a simulation it follows from the seed, so that runs repeat."""
     if not site.simulated:
         return secrets.token_bytes(32)

@@ -6,7 +6,7 @@ from typing import Any
 
 from clients.state_folder import read_checked, write_checked
 from flower_pansvm.errors import BudgetError
-from flower_pansvm.private_folder import account_state, made_private
+from flower_pansvm.private_folder import account_state, why_unusable
 
 OWNER = "ledger"  # what a file of a ledger's folder calls the name of the folder
 
@@ -15,7 +15,7 @@ def tables_home() -> Path:
     """Return the place of this account's ledgers, made if it is not there; BudgetError if it cannot be used."""
     home = account_state() / "tables"
     # In a relative one each working folder would have ledgers and copies of its own.
-    if problem := made_private(home) or ("" if os.access(home, os.W_OK) else "is read-only, or its disk is"):
+    if problem := why_unusable(home) or ("" if os.access(home, os.W_OK) else "is read-only, or its disk is"):
         raise BudgetError(
             f"The place of the ledgers, pansvm/tables in the account's state folder, {problem}. It has to belong "
             "to the SuperNode's account and be closed to others (chmod 700), and the SuperNode has to be allowed to "

@@ -74,7 +74,7 @@ class HospitalNode:
         self._link.activate()
         try:
             self.status.set(connected_since=now())
-            _say("connected; waits for the coordinator's questions")
+            _print_line("connected; waits for the coordinator's questions")
             self._refuse_lost_question()
             asked = -BUSY_SECONDS
             while True:
@@ -94,7 +94,7 @@ class HospitalNode:
             self._question.write_bytes(message_to_proto(head).SerializeToString())
         run_id = head.metadata.run_id
         task = printable(head.metadata.message_type.partition(".")[2], MOST_NAME)
-        _say(f"asked for {task}")
+        _print_line(f"asked for {task}")
         self.status.set(question={"time": now(), "task": task, "run": str(run_id)}, answering=True)
         TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 0, run_id, self._link.node_id
         try:
@@ -102,14 +102,14 @@ class HospitalNode:
             reply = self._reply(head, tree)
             taken = self._link.push(reply, time.monotonic() - begun)
             untaken = f"The reply to {task} was not taken: it came too late, or the run has ended"
-            _say(f"replied to {task}" if taken else untaken)
+            _print_line(f"replied to {task}" if taken else untaken)
         except RunEndedError:
-            _say(f"The run was stopped; its question for {task} is given up")
+            _print_line(f"The run was stopped; its question for {task} is given up")
             self._runs.pop(run_id, None)
         except NotLetInError:  # the process ends, and the next one refuses the question
             raise
         except Exception as error:  # of a server that wants what it may not have
-            _say(f"The reply to {task} cannot be sent ({type(error).__name__})")
+            _print_line(f"The reply to {task} cannot be sent ({type(error).__name__})")
         self._forget_question()
         self.status.set(answering=False)
 
@@ -187,7 +187,7 @@ class HospitalNode:
         except NotLetInError:
             raise
         except Exception as error:  # a part of a file, or of another node
-            _say(f"The question of the last process cannot be refused ({type(error).__name__})")
+            _print_line(f"The question of the last process cannot be refused ({type(error).__name__})")
         self._forget_question()
 
     def _forget_question(self) -> None:
@@ -221,14 +221,14 @@ class HospitalNode:
         """Say once what is wrong with the connection, and when it is in order again."""
         before = self.status.get("trouble")
         if reason and reason != before:
-            _say(f"{reason} It is tried again.")
+            _print_line(f"{reason} It is tried again.")
             self.status.set(trouble=reason, connected_since=None)
         elif before and not reason:
-            _say("the connection is back")
+            _print_line("the connection is back")
             self.status.set(trouble="", connected_since=now())
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     """Write a line for the log, which ``pansvm hospital start`` reads."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
@@ -244,12 +244,12 @@ def main(arguments: list[str]) -> None:
         authority = (folder / AUTHORITY_FILE).read_bytes()
         node = HospitalNode(folder, address, authority, key)
     except (PanSVMError, OSError, ValueError) as error:
-        _say(f"Error: {error}")
+        _print_line(f"Error: {error}")
         sys.exit(UNUSABLE)
     try:
         node.serve()
     except NotLetInError as error:
-        _say(f"Error: {error}")
+        _print_line(f"Error: {error}")
         sys.exit(REFUSED)
 
 

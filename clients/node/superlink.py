@@ -78,7 +78,7 @@ class SuperLink:
                 self._active = True
             except Exception as error:
                 reason, now = self._lost(error), time.monotonic()
-                refused = _status(error) in (NO_SIGNATURE, NO_ACTIVATION)
+                refused = _http_status(error) in (NO_SIGNATURE, NO_ACTIVATION)
                 refused_since = (refused_since or now) if refused else None
                 if refused_since is not None and now - refused_since > UNKNOWN_SECONDS:
                     raise NotLetInError(reason) from None
@@ -107,7 +107,7 @@ class SuperLink:
             if run_id is not None:
                 self._beats.GetRun(run_pb2.GetRunRequest(node=self._node, run_id=run_id))
         except Exception as error:
-            if _status(error) == NO_RUN:
+            if _http_status(error) == NO_RUN:
                 return False
             self._beats.close()
             self._beats = self._new_client()
@@ -208,12 +208,12 @@ class SuperLink:
             try:
                 answer = getattr(self._client, method)(request(node=self._node, **fields))
             except Exception as error:
-                if _status(error) == NO_RUN and method != "PullMessages":
+                if _http_status(error) == NO_RUN and method != "PullMessages":
                     raise RunEndedError from None
                 if isinstance(error, FederationError) and method != "PullMessages":
                     raise
                 self._lost(error)
-                if _status(error) == NO_SIGNATURE:
+                if _http_status(error) == NO_SIGNATURE:
                     # It was too old when the server looked at it, or the server has this hospital under a new number.
                     self.deactivate()
                     self.activate()
@@ -228,7 +228,7 @@ class SuperLink:
         """Take a new connection for the next call, tell what was wrong with this one, and return that."""
         self._client.close()
         self._client = self._new_client()
-        reason = _reason(self._address, error)
+        reason = _what_is_wrong(self._address, error)
         self._trouble(reason)
         return reason
 
@@ -238,7 +238,7 @@ class SuperLink:
         return HttpClient.from_server_address(self._address, False, self._authority, [signing])
 
 
-def _status(error: Exception) -> int:
+def _http_status(error: Exception) -> int:
     """Return HTTP's code of an answer that Flower itself has given as an error; 0 of anything else."""
     response = getattr(error, "response", None)
     if response is None:
@@ -248,7 +248,7 @@ def _status(error: Exception) -> int:
     return 0 if status == NO_RUN and flower_error(response) is None else status
 
 
-def _reason(address: str, error: Exception) -> str:
+def _what_is_wrong(address: str, error: Exception) -> str:
     """Say in a sentence or two what is wrong with the connection, and who can mend it."""
     if isinstance(error, FederationError):
         return str(error)

@@ -122,7 +122,7 @@ class _SecureApp(ClientApp):
             return super().__call__(message, context)
         except (Exception, SystemExit) as error:  # anybody's lifespan function
             where = f"outside of its handlers: in its lifespan, or it has none for '{message.metadata.message_type}'"
-            return _failed(RunMember(context), message, error, f", {where}")
+            return _log_failure(RunMember(context), message, error, f", {where}")
 
 
 class SiteSums:
@@ -151,7 +151,7 @@ class SiteSums:
             text = str(error) if f"'{member.name}'" in str(error) else f"Site '{member.name}': {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
         except (Exception, SystemExit) as error:  # anybody's handler
-            return _failed(member, message, error)
+            return _log_failure(member, message, error)
 
     def _join(self, member: RunMember, content: RecordDict) -> RecordDict:
         """Check the coordinator's terms, and make the site's keys of a run."""
@@ -195,7 +195,7 @@ class SiteSums:
         reply = _app_answers(message, member.context, call_next)
         if reply.has_error():
             logger.error("the app answers with an error: %s", printable(reply.error.reason or ""))
-            return _failure(member, message, "an error reply")
+            return _failure_reply(member, message, "an error reply")
         update = read_reply(reply.content, self.terms)
         vector = encode_reply(update, self.terms, len(sum_round.roster))
         payload, step_state = protocol.contribute(vector, sum_round, run_member)
@@ -242,15 +242,15 @@ def _app_answers(message: Message, context: Context, call_next: ClientAppCallabl
     return reply
 
 
-def _failed(member: RunMember, message: Message, error: BaseException, where: str = "") -> Message:
+def _log_failure(member: RunMember, message: Message, error: BaseException, where: str = "") -> Message:
     """Log the places of an error of the app's, and return the reply about it."""
     # Its text could hold data, and the last line of a traceback has it.
     places = "".join(traceback.format_tb(error.__traceback__))
     logger.error("The app failed with %s at:\n%s", type(error).__name__, places)
-    return _failure(member, message, f"{type(error).__name__}{where}")
+    return _failure_reply(member, message, f"{type(error).__name__}{where}")
 
 
-def _failure(member: RunMember, message: Message, kind: str) -> Message:
+def _failure_reply(member: RunMember, message: Message, kind: str) -> Message:
     """Return the reply about a failure of the app, without the app's own text."""
     reason = (
         f"The app failed at site '{member.name}' with {kind}. The site's own log says where; it is not sent because it "

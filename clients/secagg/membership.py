@@ -20,7 +20,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.files import lock
 from flower_pansvm.log import logger
-from flower_pansvm.private_folder import account_state, made_private
+from flower_pansvm.private_folder import account_state, why_unusable
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
@@ -173,7 +173,7 @@ class RunMember:
             return
         state = self.node_text("state")
         folder = Path(os.path.expanduser(state)) if state else account_state() / "sums"
-        problem = made_private(folder)
+        problem = why_unusable(folder)
         try:
             if not problem:
                 self._rewrite_in(folder, change)

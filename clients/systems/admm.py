@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.local_only import MOST_STEPS as MOST_SOLVER_STEPS
-from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
+from clients.systems.pan_svm import allowed_problems, feature_map, labels_of, mapped_train
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
@@ -48,7 +48,7 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
 
     SettingError if the question is invalid. FederationError if the site does not have its models of the step before.
     """
-    problems = asked_problems(site, question)
+    problems = allowed_problems(site, question)
     _check(site, question, problems)
     state = site.state
     zeros = np.zeros(question.points.shape[1:])

@@ -19,7 +19,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
 
     table = true_table(site)
     link_own_table(site, table, joins=False)
-    classes = classes_to_tell(site, question)
+    classes = classes_on_joining(site, question)
     epochs = enter_run(site) if question.charged and not site.simulated else b""
     keys, schema = join_run(site, epochs), schema_of(site)
     return JoinAnswer(
@@ -34,7 +34,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     )
 
 
-def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
+def classes_on_joining(site: Site, question: JoinQuestion) -> tuple[str, ...]:
     """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
     table = true_table(site)
     if table.absent_is_zero and question.charged and not site.simulated:

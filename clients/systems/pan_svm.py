@@ -13,7 +13,7 @@ from clients.groups import squares_of
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems import answers
-from clients.systems.scaling import check_told, scaled, scaling_of
+from clients.systems.scaling import check_fits, scaled, scaling_of
 from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks
 from flower_pansvm.class_columns import winners
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram
@@ -81,10 +81,10 @@ def feature_map(site: Site, index: int) -> SiteMap:
     """
     sent = site.get_broadcast(tasks.FEATURE_MAP.numbered(index))
     fits = sent.features.shape == (len(site.schema().columns),) and sent.normalization.ndim == 2
-    check_told(site, fits, "parts of a feature map")
+    check_fits(site, fits, "parts of a feature map")
     landmark_set = tasks.LANDMARK_SET.numbered(sent.landmark_set)
     points = site.get_broadcast(landmark_set)
-    check_told(site, points.landmarks.shape == (len(sent.normalization), len(sent.features)), "landmarks")
+    check_fits(site, points.landmarks.shape == (len(sent.normalization), len(sent.features)), "landmarks")
     kernel = Kernel(sent.kernel, sent.gamma)  # type: ignore[arg-type]
     nystrom = NystromMap(kernel, points.landmarks[:, sent.features], sent.normalization.astype(np.float64))
     broadcasts: list[Broadcast[Any]] = [SCHEMA, SCALING, landmark_set, tasks.FEATURE_MAP.numbered(index)]
@@ -177,7 +177,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
 
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
-    problems = asked_problems(site, question)
+    problems = allowed_problems(site, question)
     site.check_size(sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
@@ -203,7 +203,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
 
     `flower_pansvm.systems.pan_svm.cuts.cuts_at` has the equations; all problems with the same map share its rows.
     """
-    problems, questions = asked_problems(site, question), question.questions()
+    problems, questions = allowed_problems(site, question), question.questions()
     numbers = sum(q.count * q.endpoints.shape[1] + (max(q.leading, 0) + 1.0) ** 2 for q in questions)
     # Of the answer, and of decisions that are in memory at once.
     site.check_size(max(numbers, max(q.count for q in questions) * float(BLOCK)))
@@ -283,7 +283,7 @@ def _decisions(site: Site, index: int, fold: int, points: Floats) -> tuple[Ints,
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
 
 
-def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
+def allowed_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
     """Return the problems of a question; SettingError if the run's ``class-weight`` does not allow their weights."""
     weighted = site.terms.class_weight != "none" or site.level == "perturbed"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from clients.column_blocks import block_number, column_block
 from clients.ledger.lasting_split import lasting_secret
 from clients.rows import Rows
-from clients.seeds import COLUMN_BLOCK, SLOTS, deal_seed
+from clients.seeds import COLUMN_BLOCK, SLOTS, distribute_seed
 from clients.site import Site
 from clients.systems import answers
 from clients.systems.scaling import scaling_of
@@ -40,10 +40,10 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     rows[block] = len(site.train().classes) + len(site.test().classes)
     if site.participation is not None:
         roster = site.participation.sum_round.roster
-        deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
+        distribute_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
         seed = block_seed(lasting_secret(site), columns.tolist())
-        deal_seed(site, COLUMN_BLOCK, seed, [name for name in roster if name in names])
+        distribute_seed(site, COLUMN_BLOCK, seed, [name for name in roster if name in names])
     return tasks.CellAnswer(rows)
 
 

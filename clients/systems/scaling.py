@@ -6,8 +6,8 @@ import numpy as np
 
 from clients.folds import folds_of
 from clients.patients import count_patients
-from clients.seeds import SLOTS, deal_seed
-from clients.site import MOST, Site
+from clients.seeds import SLOTS, distribute_seed
+from clients.site import LARGEST_BROADCAST, Site
 from clients.systems import answers
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
@@ -22,7 +22,7 @@ from flower_pansvm.tasks import Nothing
 def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
     """Add to the federated mean and variance; the first site also distributes the seed of the landmark slots."""
     if site.participation is not None:
-        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.sum_round.roster)
+        distribute_seed(site, SLOTS, secrets.token_bytes(32), site.participation.sum_round.roster)
     X, masks = site.train().X, _by_fold(site)
     sums = {name: np.zeros((len(masks), X.shape[1])) for name in ("count", "total", "square")}
     for block in blocks(len(X)):
@@ -84,11 +84,11 @@ def scaling_of(site: Site, index: int) -> Scaling:
     sent = site.get_broadcast(tasks.SCALING)
     sizes = {(len(sent.fill), len(site.schema().columns))}
     fits = {sent.fill.shape, sent.shift.shape, sent.scale.shape} == sizes and 0 <= index < len(sent.fill)
-    check_told(site, fits and bool((sent.scale > 1 / MOST).all()), "scalings")
+    check_fits(site, fits and bool((sent.scale > 1 / LARGEST_BROADCAST).all()), "scalings")
     return Scaling(sent.fill[index], sent.shift[index], sent.scale[index])
 
 
-def check_told(site: Site, fits: bool, parts: str) -> None:
+def check_fits(site: Site, fits: bool, parts: str) -> None:
     """Check that broadcast ``parts`` fit the run; FederationError if not."""
     if not fits:
         raise FederationError(

@@ -5,7 +5,7 @@ import numpy as np
 from clients.patients import count_patients
 from clients.site import Site
 from clients.systems import answers
-from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
+from clients.systems.pan_svm import allowed_problems, feature_map, labels_of, mapped_train
 from clients.systems.scaling import scaling_of
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats, blocks
@@ -49,7 +49,7 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
     Equations (5.1) and (5.3): the weights of the linear separation in the space of the features, and number, sum and
     sum of squares of the support vectors, from which the coordinator has their t-statistic.
     """
-    problems, duals = asked_problems(site, question), question.duals()
+    problems, duals = allowed_problems(site, question), question.duals()
     parts = [_support_of(site, *problem) for problem in zip(problems, duals, strict=True)]
     return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
 

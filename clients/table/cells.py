@@ -36,7 +36,7 @@ def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> l
     one row more must not change what the others are.
     """
     # Missing ones are in the last place.
-    (codes, texts), classes_by_name = codes_of(column), place_of(classes)
+    (codes, texts), classes_by_name = codes_of(column), indices_of(classes)
     indices = [find(text, classes_by_name) for text in texts]
     labels = [
         classes[index] if index is not None else None if text.lower() in MISSING else canonical_label(text)
@@ -49,12 +49,12 @@ def codes_of(column: "pd.Series[Any]") -> tuple[Ints, list[str]]:
     """Return the code of each cell, -1 for a missing one, and of each code the text: a million rows have few labels."""
     if pd.api.types.infer_dtype(column).startswith(("mixed", "decimal")):
         # True, 1 and 1.0 are equal, as 1.5 and 1.50 are: how the first row writes them would be how all rows do.
-        column = column.map(written, na_action="ignore")
+        column = column.map(text_of, na_action="ignore")
     codes, different = pd.factorize(column)
-    return codes, [*map(written, different)]
+    return codes, [*map(text_of, different)]
 
 
-def place_of(names: Sequence[str]) -> dict[str, int]:
+def indices_of(names: Sequence[str]) -> dict[str, int]:
     """Return the place of each name, and of whatever has the spelling of just one."""
     spellings = [spelling(name) for name in names]
     times = Counter(spellings)
@@ -67,12 +67,12 @@ def find(text: str, indices: Mapping[str, int]) -> int | None:
     return indices.get(text, indices.get(spelling(text)))
 
 
-def written(cell: object) -> str:
+def text_of(cell: object) -> str:
     """Return a cell as text, without blanks around it and in Unicode's composed form."""
     return unicodedata.normalize("NFC", str(cell).strip())
 
 
-def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> Floats:
+def checked_numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> Floats:
     """Return the cells, text or numbers, as numbers, shape (rows, columns).
 
     A missing cell is NaN; true and false are 1 and 0. ``columns`` are their names, ``name`` is that of the file, for
@@ -115,7 +115,8 @@ def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[Floats, Bools]:
     step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
     for start in range(0, len(texts), step):
         rows = slice(start, start + step)
-        X[rows, ~numeric], is_text[rows, ~numeric] = parse(texts.iloc[rows].to_numpy(dtype=object), form)
+        cells = texts.iloc[rows].to_numpy(dtype=object)
+        X[rows, ~numeric], is_text[rows, ~numeric] = parse_numbers(cells, form)
     return X, is_text
 
 
@@ -124,7 +125,7 @@ def first_row(wrong: Bools) -> int:
     return int(np.argmax(wrong)) + 1
 
 
-def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[Floats, Bools]:
+def parse_numbers(texts: NDArray[np.object_], form: TableForm) -> tuple[Floats, Bools]:
     """Return texts as numbers, a missing one as NaN, and which are neither."""
     cells, parsed = texts.ravel(), np.full(texts.size, np.nan)
     # Nearly all cells of nearly all tables are numbers as they stand; only the others are looked at one by one.

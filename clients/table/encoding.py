@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from clients.table.cells import MISSING, codes_of, find, first_row, numbers, parse, place_of
+from clients.table.cells import MISSING, checked_numbers, codes_of, find, first_row, indices_of, parse_numbers
 from clients.table.form import TableForm, nearest_text
 from clients.table.table import columns_text
 from flower_pansvm.arrays import Floats
@@ -32,10 +32,10 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
         )
     measured = [column for column in schema.columns if column.kind == NUMBER]
     texts = without_texts(frame, measured, form)
-    X = without_codes(numbers(texts, list(texts.columns), name, form), measured)
+    X = without_codes(checked_numbers(texts, list(texts.columns), name, form), measured)
     of_number = {column.name: X[:, [index]] for index, column in enumerate(measured)}
     parts = [
-        of_number[column.name] if column.kind == NUMBER else _sides(frame[column.name], column, name)
+        of_number[column.name] if column.kind == NUMBER else _indicators(frame[column.name], column, name)
         for column in schema.columns
     ]
     return np.hstack(parts)
@@ -50,7 +50,7 @@ def places_of_cells(cells: "pd.Series[str]", column: TableColumn) -> Floats:
     return np.append(indices, np.nan)[codes]
 
 
-def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
+def _indicators(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
     """Return a yes/no column as 0 and 1, or a category as one such column each; NaN where the cell is missing."""
     indices = places_of_cells(cells, column)
     wrong = np.isinf(indices)
@@ -74,15 +74,15 @@ def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequenc
     What is written as a name is that, whatever else is missing; then come the codes for missing cells, then the names
     by their spelling.
     """
-    indices, codes = place_of(names), {canonical_label(code).lower() for code in missing}
+    indices, codes = indices_of(names), {canonical_label(code).lower() for code in missing}
 
-    def index_of(text: str) -> float:
+    def place(text: str) -> float:
         if text not in names and canonical_label(text).lower() in codes:
             return np.nan
         unknown = np.nan if text.lower() in MISSING else np.inf
         return unknown if (index := find(text, indices)) is None else index
 
-    return np.array([index_of(text) for text in texts], dtype=np.float64)
+    return np.array([place(text) for text in texts], dtype=np.float64)
 
 
 def without_texts(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
@@ -99,13 +99,13 @@ def without_codes(X: Floats, columns: Sequence[TableColumn]) -> Floats:
         if column.missing:
             # In single precision, as a file may be: -99.9 is another number there.
             with np.errstate(over="ignore"):
-                codes = _as_numbers(column.missing).astype(np.float32)
+                codes = _numeric_codes(column.missing).astype(np.float32)
                 cells[np.isin(cells.astype(np.float32), codes)] = np.nan
     return X
 
 
 def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm) -> "pd.Series[str]":
-    texts = [code.lower() for code in column.missing if not len(_as_numbers([code]))]
+    texts = [code.lower() for code in column.missing if not len(_numeric_codes([code]))]
     if not (texts or column.below_limit) or pd.api.types.is_numeric_dtype(cells.dtype):
         return cells
     cells = cells.astype(object).mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
@@ -113,7 +113,7 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
     is_limit = limits[0].notna().to_numpy(dtype=bool)
     if not column.below_limit or not is_limit.any():
         return cells
-    values, _ = parse(limits[1][is_limit].to_numpy(dtype=object), form)
+    values, _ = parse_numbers(limits[1][is_limit].to_numpy(dtype=object), form)
     below = limits[0][is_limit].isin(("<", "≤")).to_numpy(dtype=bool)
     values = np.where(below & (column.below_limit == HALF), values / 2, values)
     filled, valid = cells.to_numpy(dtype=object, copy=True), ~np.isnan(values)
@@ -124,7 +124,7 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
     return pd.Series(filled, index=cells.index)
 
 
-def _as_numbers(codes: Sequence[str]) -> Floats:
+def _numeric_codes(codes: Sequence[str]) -> Floats:
     values: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(
         dtype=float
     )

@@ -17,7 +17,7 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import FUNCTION, columns_text
 from flower_pansvm.errors import PanSVMError, TableError
 from flower_pansvm.labels import MOST_COLUMNS, canonical_label, is_number, name_problem, plain_name
-from flower_pansvm.lists import listed
+from flower_pansvm.lists import split_list
 from flower_pansvm.printable import printable
 from flower_pansvm.registry import Registry
 
@@ -163,7 +163,7 @@ def checked_frame(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFra
             detail=f"It has {len(columns)}.",
         )
     frame = frame.set_axis(columns, axis=1)
-    missing = {canonical_label(text).lower() for text in listed(form.missing)}
+    missing = {canonical_label(text).lower() for text in split_list(form.missing)}
     objects = [i for i, dtype in enumerate(frame.dtypes) if pd.api.types.is_object_dtype(dtype)]
     # As an array: of a hundred thousand columns each Series takes long.
     values = (frame if len(objects) == len(columns) else frame.iloc[:, objects]).to_numpy(dtype=object)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from flower_pansvm.labels import plain_name
-from flower_pansvm.lists import listed
+from flower_pansvm.lists import split_list
 from flower_pansvm.reading_options import ReadingOptions, said_of_reading
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 
@@ -28,7 +28,7 @@ class TableForm(ReadingOptions):
 
         SettingError if an option cannot work.
         """
-        drop = tuple(filter(None, map(plain_name, listed(str(options.get("drop") or "")))))
+        drop = tuple(filter(None, map(plain_name, split_list(str(options.get("drop") or "")))))
         usual = dict(schema.reading) if schema else {}
         return cls(**{**usual, **said_of_reading(options)}, drop=drop, schema=schema)
 

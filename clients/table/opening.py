@@ -8,7 +8,7 @@ from clients.hospital import Hospital
 from clients.table.form import TableForm
 from clients.table.reading import read_table, read_whole_file
 from clients.table.simulated import simulated_tables
-from clients.table.source import is_asked, schema_of, table_identity
+from clients.table.source import is_queried, schema_of, table_identity
 from clients.table.table import LABEL, Table
 from flower_pansvm.errors import TableError
 from flower_pansvm.reading_options import ReadingOptions
@@ -46,7 +46,7 @@ def open_unchanged(hospital: Hospital, identity: Hashable) -> tuple[Table, str]:
             f"The table of site '{hospital.name}' was changed while it was read. Leave it as it is while a run goes "
             "on, and start a new run."
         )
-    mark = digest(table) if is_asked(hospital.policy.data) else identity
+    mark = digest(table) if is_queried(hospital.policy.data) else identity
     return table, hashlib.sha256(repr(mark).encode()).hexdigest()
 
 

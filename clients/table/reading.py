@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.cells import canonical_labels, first_row, numbers
+from clients.table.cells import canonical_labels, checked_numbers, first_row
 from clients.table.encoding import encoded
 from clients.table.file import LIBSVM_SUFFIXES, read_frame, read_in_parts, suffix_of
 from clients.table.form import AS_IT_IS, TableForm, nearest_text
@@ -179,7 +179,7 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
         return Table(schema.features, X, labels, False, None, readings, patients, patient_id)
     if not columns:
         raise TableError(f"'{name}' has no feature columns. Add the columns to learn from.")
-    X = numbers(frame, columns, name, form)
+    X = checked_numbers(frame, columns, name, form)
     is_libsvm = suffix_of(name) in LIBSVM_SUFFIXES
     return Table(tuple(columns), X, labels, is_libsvm, readings=form.readings(columns))
 

@@ -48,12 +48,12 @@ def table_identity(hospital: Hospital) -> Hashable:
         *(policy.data, policy.label, policy.row_id),
         status and (status.st_mtime_ns, status.st_size),
         # What a query or a function answers has no mark of its change: each run asks anew.
-        hospital.run_id if is_asked(policy.data) else None,
+        hospital.run_id if is_queried(policy.data) else None,
         policy.parts,
         schema and (schema.digest, schema.reading),
     )
 
 
-def is_asked(data: str) -> bool:
+def is_queried(data: str) -> bool:
     """Tell whether a table is the answer of a query or a function."""
     return ".sql" in Path(data.lower()).suffixes or data.lower().startswith(FUNCTION)

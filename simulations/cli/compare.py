@@ -19,7 +19,7 @@ from flower_pansvm.command_line import (
     single,
 )
 from flower_pansvm.errors import SettingError
-from flower_pansvm.lists import listed
+from flower_pansvm.lists import split_list
 from simulations.cli.options import Cluster, SettingsCommand, remote
 from strategies.run_folder import made_folder
 from strategies.settings import Settings
@@ -153,7 +153,7 @@ def _plan(
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, listed(text)))
+    return tuple(filter(None, split_list(text)))
 
 
 def _command(folder: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
-from flower_pansvm.lists import as_list
+from flower_pansvm.lists import join_list
 from flower_pansvm.schema import LIBSVM_COLUMN, Schema
 from flower_pansvm.table_schema import TableSchema
 
@@ -139,7 +139,7 @@ def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
         for name in sorted(classes[site]):
             owner, other = spellings.setdefault(spelling(name), (site, name))
             if name != other:
-                both = as_list([other, name])
+                both = join_list([other, name])
                 raise TableError(
                     f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only "
                     f"{SPELLING}, and most likely mean the same. Spell the label alike at all sites, or merge both "

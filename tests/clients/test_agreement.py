@@ -15,8 +15,8 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
-from clients.membership import OF_ALL
-from clients.policy import HospitalPolicy, check_terms, warn_of_risks
+from clients.membership import ALL_KEYS
+from clients.policy import HospitalPolicy, accepted_protocol, warn_of_risks
 from clients.seeds import SLOTS
 from clients.site import Site
 from clients.systems.pan_svm import own_slots
@@ -166,7 +166,7 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(enrolled: Enrolled, ask_mo
         if message.metadata.message_type == RELAY.message_type:
             context = grid_of(federation)._contexts[VICTIM]
             with turn(context) as hospital:
-                public = records.read(hospital.state, OF_ALL, AllKeys).by_site()
+                public = records.read(hospital.state, ALL_KEYS, AllKeys).by_site()
             other = replace(public["hospital2"], public_key=secrets.token_bytes(32))
             records.write(message.content, "keys", AllKeys.of({**public, "hospital2": other}))
 
@@ -412,6 +412,6 @@ def test_a_secure_sum_of_another_package_is_refused_and_not_imported_unless_the_
     monkeypatch.setattr("flower_pansvm.registry._installed", lambda _: (point,))
     asked = Terms(aggregation="theirs")
     with pytest.raises(SumError, match="'theirs'"):
-        check_terms(HospitalPolicy(), asked, "north")
+        accepted_protocol(HospitalPolicy(), asked, "north")
     with pytest.raises(SettingError, match="ModuleNotFoundError"):
-        check_terms(HospitalPolicy(aggregation="theirs"), asked, "north")
+        accepted_protocol(HospitalPolicy(aggregation="theirs"), asked, "north")

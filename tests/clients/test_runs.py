@@ -12,9 +12,9 @@ import pytest
 
 from clients.app import TASKS
 from clients.deployment import approvals
-from clients.deployment.approvals import most_charged, waiting
+from clients.deployment.approvals import largest_charge, waiting_runs
 from clients.deployment.status import WARNING, status_of
-from clients.runs import FILES, RUNS_FILE, Asked, read_runs
+from clients.runs import RUNS_FILE, SYSTEM_FILES, LoggedRun, read_runs
 from clients.state_folder import write_checked
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.privacy.accountant import rho_of
@@ -54,13 +54,13 @@ def state(hospitals: Hospitals, name: str = "first") -> Path:
     return Path(str(hospitals.nodes[name]["state"]))
 
 
-def asked(hospitals: Hospitals) -> Asked:
+def asked(hospitals: Hospitals) -> LoggedRun:
     (one,) = read_runs(state(hospitals)).values()
     return one
 
 
 def approve(hospitals: Hospitals, code: str, name: str = "first") -> None:
-    approvals.approve(state(hospitals, name), code, str(hospitals.nodes[name]["approval"]))
+    approvals.approve_run(state(hospitals, name), code, str(hospitals.nodes[name]["approval"]))
 
 
 def asked_first(hospitals: Hospitals) -> float:
@@ -129,9 +129,9 @@ def test_runs_that_began_under_another_policy_use_up_no_approval(hospitals: Hosp
     hospitals.nodes["first"]["approval"] = "always"
     with pytest.raises(SettingError):
         begin(hospitals, 3)
-    assert waiting(read_runs(state(hospitals)), "always")
+    assert waiting_runs(read_runs(state(hospitals)), "always")
     approve(hospitals, asked(hospitals).code)
-    assert not waiting(read_runs(state(hospitals)), "always")
+    assert not waiting_runs(read_runs(state(hospitals)), "always")
     begin(hospitals, 4)
     with pytest.raises(SettingError):
         begin(hospitals, 5)
@@ -172,9 +172,11 @@ def test_a_run_asks_no_questions_of_another_system_than_the_approved_one(hospita
 
 def test_each_system_has_its_files() -> None:
     """Somebody's own has none: each of its runs is approved, also where the first is enough of others."""
-    assert set(FILES) == set(STRATEGIES)
-    assert {file for files in FILES.values() for file in files} == {row.system for row in TASKS.values()}
-    run = Asked("0" * 64, "somebodys-own", "", "dp", {}, 0.0, approved=(1.0,))
+    assert set(SYSTEM_FILES) == set(STRATEGIES)
+    assert {file for files in SYSTEM_FILES.values() for file in files} == {
+        row.system for row in TASKS.values()
+    }
+    run = LoggedRun("0" * 64, "somebodys-own", "", "dp", {}, 0.0, approved=(1.0,))
     assert not run.allowed("first", {run.digest: run})
     assert replace(run, ready=True).allowed("first", {run.digest: run})
 
@@ -200,13 +202,13 @@ def test_a_clock_that_is_set_changes_no_decision(
     monkeypatch.setattr("clients.runs.time", SimpleNamespace(time=lambda: right + ahead))
     approve(hospitals, asked(hospitals).code)
     begin(hospitals, 2)
-    assert not waiting(read_runs(state(hospitals)), "always")
+    assert not waiting_runs(read_runs(state(hospitals)), "always")
     monkeypatch.setattr("clients.runs.time", SimpleNamespace(time=lambda: right + 1))
     with pytest.raises(SettingError, match="not asked for again"):
         approve(hospitals, asked(hospitals).code)
     with pytest.raises(SettingError, match="nobody has yet"):
         begin(hospitals, 3)
-    assert waiting(read_runs(state(hospitals)), "always")
+    assert waiting_runs(read_runs(state(hospitals)), "always")
     approve(hospitals, asked(hospitals).code)
     begin(hospitals, 4)
 
@@ -256,7 +258,7 @@ def test_a_run_charges_no_more_than_its_settings_say_if_a_person_has_read_them(h
             with pytest.raises(SettingError):
                 coordinator.join()
             run = asked(hospitals)
-            assert "epsilon 0.5 for training" in most_charged(run, pure=False)
+            assert "epsilon 0.5 for training" in largest_charge(run, pure=False)
             approve(hospitals, run.code)
             continue
         coordinator.join()
@@ -280,7 +282,7 @@ def test_a_run_that_was_approved_at_another_level_is_charged_for_the_test_of_its
     )
     with pytest.raises(SettingError):
         FalseCoordinator(hospitals.grid(1, settings), settings, 2).join()
-    assert "epsilon 0.01 for a test of its model" in most_charged(asked(hospitals), pure=False)
+    assert "epsilon 0.01 for a test of its model" in largest_charge(asked(hospitals), pure=False)
     approve(hospitals, asked(hospitals).code)
     lying = FalseCoordinator(hospitals.grid(2, settings), settings, 2)
     lying.join()
@@ -296,7 +298,7 @@ def test_a_run_that_was_approved_at_another_level_is_charged_for_the_test_of_its
 )
 @pytest.mark.parametrize("level", ["dp", "perturbed"])
 def test_settings_that_cannot_be_promise_nothing(settings: dict[str, str], level: str) -> None:
-    said = most_charged(Asked("0" * 64, "dp-svm", "", level, settings, 0.0), pure=True)
+    said = largest_charge(LoggedRun("0" * 64, "dp-svm", "", level, settings, 0.0), pure=True)
     assert said.startswith("nothing")
     assert ("epsilon and delta count at level dp only" in said) == (level != "dp")
 
@@ -392,7 +394,7 @@ def test_the_commands_show_and_approve(hospitals: Hospitals, pansvm: Run) -> Non
 def test_the_log_keeps_what_was_approved_and_the_latest(
     hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clients.runs.MOST", 3)
+    monkeypatch.setattr("clients.runs.MOST_LOGGED", 3)
     with pytest.raises(SettingError):
         begin(hospitals, 1)
     first = asked(hospitals)

@@ -10,7 +10,7 @@ import pytest
 
 from clients.deployment.own_folder import own_folder
 from clients.node.node_config import NODE_FILE, read_node_config
-from clients.runs import RUNS_FILE, Asked, read_runs, write_runs
+from clients.runs import RUNS_FILE, LoggedRun, read_runs, write_runs
 from flower_pansvm.errors import SettingError
 from tests.command_line import Run
 from tests.deployment.conftest import Study
@@ -34,7 +34,7 @@ def test_no_command_of_another_account_writes_into_the_folder(
     """Root can, and its files are its own: the SuperNode would not read them."""
     folder = joined.hospitals["north"]
     arguments = COMMANDS[command](joined)
-    write_runs(folder / "state", {"a": Asked("a" * 64, "pan-svm", "", "perturbed", {}, time.time())})
+    write_runs(folder / "state", {"a": LoggedRun("a" * 64, "pan-svm", "", "perturbed", {}, time.time())})
     before = content(folder)
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     assert "sudo -H -u" in pansvm.error("hospital", command, *arguments, "--folder", folder)

@@ -27,7 +27,7 @@ from clients.ledger.ledger import Charge, Ledger, now
 from clients.node import node
 from clients.node.node_config import AUTHORITY_FILE, read_node_config
 from clients.node.node_status import REFUSED, STATUS_FILE, UNUSABLE, NodeStatus
-from clients.runs import RUNS_FILE, Asked, write_runs
+from clients.runs import RUNS_FILE, LoggedRun, write_runs
 from flower_pansvm.errors import SettingError
 from flower_pansvm.study import connection, processes
 from flower_pansvm.study.invitation import INVITATION_FILE
@@ -413,9 +413,9 @@ def test_the_status_warns_of_a_month_that_has_all_its_runs(hospital: Path) -> No
     assert "runs" not in lines_of(hospital)
     set_key(hospital, "runs-a-month", 2)
     times, log = (time.time() - 5, time.time() - 40 * 24 * 3600, time.time() + 3600), hospital / "state"
-    write_runs(log, {"a": Asked("a" * 64, "dp-svm", "", "dp", {}, 0.0, begun=times)})
+    write_runs(log, {"a": LoggedRun("a" * 64, "dp-svm", "", "dp", {}, 0.0, begun=times)})
     assert lines_of(hospital)["runs"].code == OK
-    write_runs(log, {"a": Asked("a" * 64, "dp-svm", "", "dp", {}, 0.0, begun=(*times, times[0]))})
+    write_runs(log, {"a": LoggedRun("a" * 64, "dp-svm", "", "dp", {}, 0.0, begun=(*times, times[0]))})
     assert lines_of(hospital)["runs"].code == WARNING
     (log / RUNS_FILE).write_text("damaged")
     assert lines_of(hospital)["approval"].code == CRITICAL

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from clients.membership import KEYS
 from clients.prediction import predict_file, with_simulated_matrices
-from clients.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
+from clients.seeds import COLUMN_BLOCK, NOTE_BYTES, distribute_seed
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, ModelFileError, SettingError, SumError, TableError
 from flower_pansvm.models.model import load_model
@@ -169,11 +169,11 @@ def test_a_matrix_of_a_site_with_other_columns_is_refused(monkeypatch: pytest.Mo
     """Else a site of another block, together with the coordinator, could choose a matrix that it knows."""
 
     def to_all(site: Any, purpose: str, seed: bytes, names: Any) -> None:
-        deal_seed(
+        distribute_seed(
             site, purpose, seed, site.participation.sum_round.roster if site.name == "site-000" else names
         )
 
-    monkeypatch.setattr("clients.systems.random_kernel.deal_seed", to_all)
+    monkeypatch.setattr("clients.systems.random_kernel.distribute_seed", to_all)
     with pytest.raises(FederationError, match="'site-000'"):
         trained(settings_of(split="checkerboard:2x2"))
 

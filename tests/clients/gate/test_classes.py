@@ -16,7 +16,7 @@ from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
-from flower_pansvm.lists import as_list
+from flower_pansvm.lists import join_list
 from flower_pansvm.systems.common import JOIN, JoinQuestion, SchemaBroadcast
 from flower_pansvm.terms import Scalar
 from simulations.app import app
@@ -42,7 +42,7 @@ def ask_to_join(tmp_path: Path) -> Ask:
         frame = pd.DataFrame({"age": np.arange(len(labels)) % 7, "outcome": labels})
         frame.to_csv(tmp_path / "ward.csv", index=False)
         config: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
-        own = as_list(positive) if own is None else own
+        own = join_list(positive) if own is None else own
         config |= {"privacy": "exact"} | ({"positive": own} if own else {})
         names = {key.replace("_", "-"): value for key, value in node.items()}
         settings = make_settings(positive=",".join(positive), privacy="exact")

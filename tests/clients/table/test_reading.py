@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.table.cells import parse
+from clients.table.cells import parse_numbers
 from clients.table.form import TableForm
 from clients.table.reading import read_table, table_from_frame
 from clients.table.table import Table, align
@@ -106,9 +106,9 @@ ODD = (
 @pytest.mark.slow
 def test_a_cell_means_the_same_whatever_stands_beside_it(cells: list[str]) -> None:
     """Where all cells are text, those that are numbers as they stand go another way than where one is not text."""
-    together, are_text = parse(np.array(cells, dtype=object), TableForm())
+    together, are_text = parse_numbers(np.array(cells, dtype=object), TableForm())
     for cell, number, is_text in zip(cells, together, are_text, strict=True):
-        one, one_is_text = parse(np.array([cell, None], dtype=object), TableForm())
+        one, one_is_text = parse_numbers(np.array([cell, None], dtype=object), TableForm())
         assert one[0] == number or (np.isnan(one[0]) and np.isnan(number))
         assert one_is_text[0] == is_text
 
