@@ -18,6 +18,7 @@ from clients.ledger.ledger import (
     Ended,
     Ledger,
     Link,
+    Side,
     change_ledger,
     ledger_in,
     now,
@@ -76,40 +77,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--epsilon", type=float, default=1.0, help="as in the node config (1.0)")
     parser.add_argument("--delta", type=float, default=1e-5, help="as in the node config (1e-5)")
-    asked = parser.parse_args(arguments)
-    if not (0 <= asked.test_fraction < 1 and asked.epsilon > 0 and 0 < asked.delta < 1):
+    options = parser.parse_args(arguments)
+    if not (0 <= options.test_fraction < 1 and options.epsilon > 0 and 0 < options.delta < 1):
         parser.error(
             "--test-fraction has to be from 0 to below 1, --epsilon above 0, --delta between 0 and 1"
         )
-    if asked.folder.is_dir() and not is_private(
-        asked.folder
-    ):  # in another account, each ledger would seem lost
+    # In another account, each ledger would seem lost.
+    if options.folder.is_dir() and not is_private(options.folder):
         raise BudgetError(
             "The state folder is another account's, or open to others. Run this command in the account of the "
             "SuperNode (sudo -H -u ACCOUNT), and close the folder (chmod 700)."
         )
-    if (asked.folder / NODE_FILE).exists():
+    if (options.folder / NODE_FILE).exists():
         raise BudgetError(
-            f"{asked.folder} is a hospital's folder, and not its state folder, which 'state' in its {NODE_FILE} names: "
-            f"usually {asked.folder / 'state'}."
+            f"{options.folder} is a hospital's folder, and not its state folder, which 'state' in its {NODE_FILE} "
+            f"names: usually {options.folder / 'state'}."
         )
-    if asked.new:
-        new_ledger(asked.folder, asked.test_fraction)
-        text = _begun_text(asked.folder, asked.test_fraction)
-    elif asked.end:
-        end_ledger(asked.folder)
+    if options.new:
+        new_ledger(options.folder, options.test_fraction)
+        text = _begun_text(options.folder, options.test_fraction)
+    elif options.end:
+        end_ledger(options.folder)
         text = (
             "This table's budget is ended and a new one begins. Write down who decided that: what was spent before and "
             "what will be spent add up for every patient in both."
         )
-    elif asked.end_copy:
-        end_copy(asked.folder)
+    elif options.end_copy:
+        end_copy(options.folder)
         text = (
             "The table's perturbed copy is ended. Write down who decided that: the mean of the old and the next copy "
             "has 0.71 of the noise."
         )
     else:
-        text = _ledger_text(read_ledger(asked.folder), asked.epsilon, asked.delta)
+        text = _ledger_text(read_ledger(options.folder), options.epsilon, options.delta)
     sys.stdout.write(f"{text}\n")
 
 
@@ -182,13 +182,14 @@ def _begun_text(folder: Path, test_fraction: float) -> str:
 
 def _ledger_text(ledger: Ledger, epsilon: float, delta: float) -> str:
     """Return a line for each run, for the spent part, and for the rest."""
-    line, rows = "{:<22} {:<20} {:>8} {:>14} {:>10}".format, ("train", "test")
+    line = "{:<22} {:<20} {:>8} {:>14} {:>10}".format
+    sides: tuple[Side, ...] = ("train", "test")
     lines = [line("epsilon by run", "first answer", "answers", "training rows", "test rows")]
     for run in dict.fromkeys(c.run for c in ledger.charges):
         charges = [c for c in ledger.charges if c.run == run]
-        costs = [f"{epsilon_of(ledger.spent(side, run), delta):.4f}" for side in rows]  # type: ignore[arg-type]
+        costs = [f"{epsilon_of(ledger.spent(side, run), delta):.4f}" for side in sides]
         lines.append(line(run, charges[0].time, len(charges), *costs))
-    spent = [ledger.spent(side) for side in rows]  # type: ignore[arg-type]
+    spent = [ledger.spent(side) for side in sides]
     left = [max(rho_of(epsilon, delta) - rho, 0.0) for rho in spent]
     for title, both in (("spent", spent), ("left", left)):
         lines.append(line(title, "", "", *(f"{epsilon_of(rho, delta):.4f}" for rho in both)))

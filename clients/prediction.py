@@ -141,7 +141,7 @@ def predict_file(
     agreed_form = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
     table, cells_unknown = known_cells(features, agreed_form, name)
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
-    ambiguous = tuple(c.name for c in cells_of(frame, numbers, form) if c.may_be_grouped(form))
+    ambiguous = tuple(c.name for c in cells_of(frame, numbers, form) if c.may_be_grouped)
     there = [name in wanted for name in table.columns]
     names = tuple(name for name in table.columns if name in wanted)
     X = align(replace(table, columns=names, X=table.X[:, there]), schema.columns).X

@@ -195,11 +195,12 @@ class Cells:
         """The different cells as they were read."""
         return list(dict.fromkeys(self.raw.to_numpy(dtype=object).tolist()))
 
-    def may_be_grouped(self, form: TableForm) -> bool:
+    @property
+    def may_be_grouped(self) -> bool:
         """Whether points or commas may be for thousands: all numbers are whole, or in such groups."""
-        if form.thousands or pd.api.types.is_numeric_dtype(self.raw.dtype):
+        if self.form.thousands or pd.api.types.is_numeric_dtype(self.raw.dtype):
             return False
-        mark = form.decimal or "."
+        mark = self.form.decimal or "."
         stripped = (text.strip() for text in self.distinct_cells if isinstance(text, str))
         # Of most columns one of the first texts tells it.
         if not all(re.fullmatch(GROUPED, text) for text in stripped if mark in text):

@@ -13,7 +13,6 @@ from clients.checking.finding import ERROR, NOTE, WARNING, ColumnFinding, Findin
 from clients.checking.sentinels import LIKELY, codes_beside_scale, heaps, sentinels, without_sentinels
 from clients.table.cells import text_of
 from clients.table.encoding import LIMIT
-from clients.table.form import TableForm
 from flower_pansvm.arrays import Floats
 from flower_pansvm.table_schema import CATEGORY, NUMBER
 
@@ -49,12 +48,12 @@ REMEDIES = {
 """What to do about numbers in another form."""
 
 
-def column_findings(cells: Sequence[Cells], form: TableForm) -> Iterator[Finding]:
+def column_findings(cells: Sequence[Cells]) -> Iterator[Finding]:
     """Return the findings about single columns, those that many columns share as one."""
-    return grouped([finding for column in cells for finding in _findings_of(column, form)])
+    return grouped([finding for column in cells for finding in _findings_of(column)])
 
 
-def _findings_of(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
+def _findings_of(cells: Cells) -> Iterator[ColumnFinding]:
     column = cells.column
     error, warning = (partial(ColumnFinding, level, cells.name) for level in (ERROR, WARNING))
     rows, there = len(cells.raw), int(cells.is_filled.sum())
@@ -93,8 +92,8 @@ def _findings_of(cells: Cells, form: TableForm) -> Iterator[ColumnFinding]:
             "is written as codes are, such as 01, or 1.1 and 1.10, and is read as numbers: two codes may become one",
             'If they are codes, describe it in a schema file as kind = "category".',
         )
-    if column.kind == NUMBER and cells.may_be_grouped(form):
-        mark, other = ("comma", "point") if form.decimal == "," else ("point", "comma")
+    if column.kind == NUMBER and cells.may_be_grouped:
+        mark, other = ("comma", "point") if cells.form.decimal == "," else ("point", "comma")
         yield warning(
             f"has numbers of three digits after the {mark}, which may be thousands or decimals; they are read as "
             "decimals",

@@ -97,7 +97,7 @@ def _frame_findings(
     return [
         *shown,
         *copy_findings(cells, canonical_labels(frame[whose]) if whose in frame.columns else None),
-        *column_findings(cells, form),
+        *column_findings(cells),
         *_unknown_columns(frame, label, form),
         *_empty_rows(frame, name),
     ]

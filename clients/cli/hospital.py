@@ -232,8 +232,7 @@ def approve(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Show what a run asks for and what it may charge, and let it begin, once."""
-    from clients.deployment.approvals import approve_run as let_begin  # noqa: PLC0415
-    from clients.deployment.approvals import check_waits, find_run, largest_charge, who_asks  # noqa: PLC0415
+    from clients.deployment.approvals import approve_run, check_waits, find_run, largest_charge, who_asks  # noqa: PLC0415
     from clients.deployment.hospital import state_of  # noqa: PLC0415
     from clients.deployment.status import budget_line  # noqa: PLC0415
     from clients.node.node_config import read_node_config  # noqa: PLC0415
@@ -255,11 +254,11 @@ def approve(
             else "This software has no such system: the run may ask for all tasks.\n"
         )
         + f"Who asks: {who_asks(folder, run)}.\n"
-        f"It may charge {largest_charge(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node)}."
+        f"It may charge {largest_charge(run, pure=OWN_WEIGHTS in node)}. Budget: {budget_line(folder, node).text}."
     )
     if not yes:
         typer.confirm("Let this run begin, once?", abort=True)
-    let_begin(state, code, approval)
+    approve_run(state, code, approval)
     typer.echo("Approved. The coordinator starts the same run again.")
 
 

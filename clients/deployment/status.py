@@ -65,7 +65,7 @@ def status_of(folder: Path) -> list[Line]:
         *_connection(folder, node),
         *disks(folder),
         _software(folder, node, invitation),
-        _budget(folder, node),
+        budget_line(folder, node),
         *_waiting(folder, node),
         _expiry(invitation),
     ]
@@ -163,7 +163,7 @@ def disks(folder: Path) -> Iterator[Line]:
         yield Line("disk", f"{text}. Mend that: a run is refused before it is charged", CRITICAL)
 
 
-def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:
+def budget_line(folder: Path, node: Mapping[str, Scalar]) -> Line:
     """Say the rest of the table's budget, for training and for test rows."""
     try:
         policy = policy_of(node, str(node.get("name", "")))
@@ -179,11 +179,6 @@ def _budget(folder: Path, node: Mapping[str, Scalar]) -> Line:
     spent = min(left) <= ALMOST_SPENT * epsilon
     text = f"epsilon {left[0]:.4f} left for training and {left[1]:.4f} for test rows, of {epsilon:g}"
     return Line("budget", text, WARNING if spent else OK)
-
-
-def budget_line(folder: Path, node: Mapping[str, Scalar]) -> str:
-    """Return the rest of the budget of a hospital's table, in words."""
-    return _budget(folder, node).text
 
 
 def _waiting(folder: Path, node: Mapping[str, Scalar]) -> Iterator[Line]:

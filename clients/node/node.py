@@ -135,9 +135,8 @@ class HospitalNode:
             code, text = error.code, str(error)
         except ChildProcessError:
             code, text = ErrorCode.CLIENT_APP_CRASHED, "The SuperNode was started anew since this run began."
-        except (
-            Exception
-        ) as error:  # its text may hold anything; with this code a run goes on without the site
+        # Its text may hold anything; with this code a run goes on without the site.
+        except Exception as error:
             code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
             text = f"The ClientApp failed with {type(error).__name__}."
         finally:

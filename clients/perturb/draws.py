@@ -38,11 +38,9 @@ class Unit:
     @property
     def codes(self) -> int:
         """How many codes it has by the schema file; 0 if that does not say."""
-        return (
-            len(self.places)
-            if len(self.places) > 1
-            else 2 * (self.known is not None and self.known.kind == YES_NO)
-        )
+        if len(self.places) > 1:
+            return len(self.places)
+        return 2 if self.known is not None and self.known.kind == YES_NO else 0
 
     @property
     def ends(self) -> tuple[float, float] | None:

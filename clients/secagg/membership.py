@@ -120,9 +120,9 @@ class RunMember:
         new = admit(replace(memory, roster=(), keys=pinned), sum_round, self.name, published, min_sites)
         return replace(new, keys={**memory.keys, **new.keys})
 
-    def check_opening(self, over: tuple[str, ...], sum_round: SumRound, least: int) -> None:
-        """Raise a SumError if a sum is opened without some of its sites, unless ``least`` is 1: see `count_up`."""
-        if least > 1 and over != sum_round.roster:
+    def check_opening(self, over: tuple[str, ...], sum_round: SumRound, min_difference: int) -> None:
+        """Raise a SumError if a sum is opened without some sites, unless ``min_difference`` is 1: see `count_up`."""
+        if min_difference > 1 and over != sum_round.roster:
             raise SumError(
                 f"Site '{self.name}' helps to open no sum without some of its sites, since another sum with them would "
                 "reveal theirs (min_difference). Sites dropped out: wait for the next round."
@@ -144,25 +144,26 @@ class RunMember:
         member = signed_member(self.name, run, stored, self.node_text("roster"), public)
         return SumRound(run, task, round_trip, 0, tuple(public), keys_digest(as_bytes(public))), member
 
-    def count_up(self, sum_round: SumRound, step: int, least: int) -> None:
+    def count_up(self, sum_round: SumRound, step: int, min_difference: int) -> None:
         """Note the number of a sum and step before the answer, and the sites of the run's first sum.
 
-        SettingError if it cannot be written. SumError unless it comes after the last one noted and, with ``least``
-        above 1, is over the sites of the first sum and over at least so many, and the last sum was `answered`.
+        SettingError if it cannot be written. SumError unless it comes after the last one noted and, with a
+        ``min_difference`` above 1, is over the sites of the first sum and over at least so many, and the last sum was
+        `answered`.
 
-        Where all sites have such a ``least``, the coordinator learns a sum over these sites and over no part of them:
-        a sum needs the answers of all its sites (`check_opening`), and each site answers for one set. So the sets of a
+        Where all sites have such a minimum, the coordinator learns a sum over these sites and over no part of them: a
+        sum needs the answers of all its sites (`check_opening`), and each site answers for one set. So the sets of a
         run do not overlap, and no sum can be subtracted from another. A rule by the differences of the sums that a site
         takes part in would not do: it does not know the others, over one half of the sites and over the other half.
 
         An error in place of an answer tells of this site alone, for instance that a number is above the bound. From
         weights or rates of its choice a coordinator would find the number. So a site has one such error in a run.
         """
-        self._rewrite(lambda noted: self._counted(noted, sum_round, step, least))
+        self._rewrite(lambda noted: self._counted(noted, sum_round, step, min_difference))
 
-    def answered(self, least: int) -> None:
+    def answered(self, min_difference: int) -> None:
         """Note, where it matters, that the last sum has an answer without an error; SettingError as in `count_up`."""
-        if least > 1:
+        if min_difference > 1:
             self._rewrite(lambda noted: noted.removesuffix(UNANSWERED))
 
     def _rewrite(self, change: Callable[[str], str]) -> None:
@@ -197,25 +198,25 @@ class RunMember:
             file.flush()
             os.fsync(file.fileno())
 
-    def _counted(self, noted: str, sum_round: SumRound, step: int, least: int) -> str:
+    def _counted(self, noted: str, sum_round: SumRound, step: int, min_difference: int) -> str:
         """Return the note to keep after a sum or step; SumError if the site refuses it."""
         last_trip, last_step, *first = noted.removesuffix(UNANSWERED).split() or ("0", "0")
         if (sum_round.round_trip, step) <= (int(last_trip), int(last_step)):
             raise SumError(
                 f"Site '{self.name}' refuses a sum or step that it has answered, or answers now. {NOT_FOLLOWED}"
             )
-        if least > 1 and noted.endswith(UNANSWERED):
+        if min_difference > 1 and noted.endswith(UNANSWERED):
             raise SumError(
                 f"Site '{self.name}' refuses the sum, since it has not answered the last one: it still works on it, or "
                 "had an error, by which a coordinator could search for this site's numbers (min_difference). Look "
                 "into the site's log, and start a new run."
             )
         sites = hashlib.sha256(json.dumps(sum_round.roster).encode()).hexdigest()
-        if least > 1 and (first not in ([], [sites]) or len(sum_round.roster) < least):
+        if min_difference > 1 and (first not in ([], [sites]) or len(sum_round.roster) < min_difference):
             raise SumError(
-                f"Site '{self.name}' refuses the sum: it is over fewer sites than {least}, or over others than the "
-                "run's first sum, and the difference of two sums reveals that of few sites (min_difference). Have the "
-                "strategy choose all sites in each round, and set min_available_nodes to their number."
+                f"Site '{self.name}' refuses the sum: it is over fewer sites than {min_difference}, or over others "
+                "than the run's first sum, and the difference of two sums reveals that of few sites (min_difference). "
+                "Have the strategy choose all sites in each round, and set min_available_nodes to their number."
             )
         note = f"{sum_round.round_trip:020d} {step:020d} {first[0] if first else sites}"
-        return note + UNANSWERED if least > 1 and not step else note
+        return note + UNANSWERED if min_difference > 1 and not step else note

@@ -200,13 +200,12 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.ClassMo
             if count:
                 shared[index] = models[index].only(np.arange(count))
         if index not in shared:
-            text = (
-                "class '%s' is not shared: too few rows or patients, or no component is within the risk-bound"
+            logger.warning(
+                "class '%s' is not shared: too few rows or patients, or no component is within the risk-bound",
+                site.schema().classes[index],
             )
-            logger.warning(text, site.schema().classes[index])
-    rows = np.bincount(train.classes, minlength=classes) * np.isin(np.arange(classes), [*shared]).astype(
-        float
-    )
+    is_shared = np.isin(np.arange(classes), [*shared]).astype(float)
+    rows = np.bincount(train.classes, minlength=classes) * is_shared
     return tasks.ClassModels.of(shared, rows, features, bool(question.diagonal))
 
 

@@ -37,9 +37,8 @@ def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicR
     generator = np.random.default_rng([int(site.terms.config.get("seed", 0)), PUBLIC_STREAM])
     order = np.lexsort((generator.permutation(len(train.X)), train.classes))
     every = len(train.X) / question.rows
-    return tasks.PublicRowsAnswer(
-        train.X[order[(np.arange(question.rows) * every + every / 2).astype(np.int64)]]
-    )
+    chosen = order[(np.arange(question.rows) * every + every / 2).astype(np.int64)]
+    return tasks.PublicRowsAnswer(train.X[chosen])
 
 
 @answers(tasks.RFF_CUTS)

@@ -105,6 +105,5 @@ def _by_fold(site: Site) -> list[Bools]:
 def _class_rows(site: Site) -> Floats:
     """Return the number of training rows by fold and class, shape (folds, classes)."""
     classes, count = site.train().classes, len(site.schema().classes)
-    return np.stack([np.bincount(classes[rows], minlength=count) for rows in _by_fold(site)]).astype(
-        np.float64
-    )
+    counts = [np.bincount(classes[rows], minlength=count) for rows in _by_fold(site)]
+    return np.array(counts, dtype=np.float64)

@@ -145,9 +145,8 @@ def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[Floats, Boo
     absent |= cells.isin((*MISSING, *NO_NUMBER))
     if form.thousands not in ("", NO_THOUSANDS):
         mark = r"[ \u00a0\u202f]" if form.thousands == " " else re.escape(form.thousands)
-        grouped = cells.str.fullmatch(rf"[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+([.,][0-9]*)?").to_numpy(
-            dtype=bool
-        )
+        pattern = rf"[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+([.,][0-9]*)?"
+        grouped = cells.str.fullmatch(pattern).to_numpy(dtype=bool)
         cells = cells.mask(is_written & grouped, cells.str.replace(mark, "", regex=True))
     ambiguous = np.zeros(len(cells), dtype=np.bool_)
     if form.decimal == ",":

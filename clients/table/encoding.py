@@ -125,7 +125,5 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
 
 
 def _numeric_codes(codes: Sequence[str]) -> Floats:
-    values: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(
-        dtype=float
-    )
-    return np.asarray(values[~np.isnan(values)], dtype=np.float64)
+    values = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce")
+    return np.array(values.dropna(), dtype=np.float64)

@@ -82,9 +82,7 @@ def test_a_number_that_goes_on_the_others_is_no_code(
 def test_a_usual_code_is_asked_about_where_it_may_be_measured_too() -> None:
     cells = measured("pressure")
     cells[:15] = 0
-    (only,) = column_findings(
-        cells_of(pd.DataFrame({"p": cells}), [TableColumn("p")], TableForm()), TableForm()
-    )
+    (only,) = column_findings(cells_of(pd.DataFrame({"p": cells}), [TableColumn("p")], TableForm()))
     assert "Is it a code" in only.text
     assert "missing = [0]" in only.text
 
@@ -93,7 +91,7 @@ def test_a_finding_names_the_code_and_the_line_of_the_schema_file() -> None:
     cells = measured("age")
     cells[:15] = 888
     column = TableColumn("age")
-    (only,) = column_findings(cells_of(pd.DataFrame({"age": cells}), [column], TableForm()), TableForm())
+    (only,) = column_findings(cells_of(pd.DataFrame({"age": cells}), [column], TableForm()))
     assert "'age' holds 888 in 15 rows" in only.text
     assert "missing = [888]" in only.text
 
