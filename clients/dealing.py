@@ -32,7 +32,7 @@ def rarest_classes(classes: NDArray[Any], patients: Ints) -> tuple[Ints, Ints]:
     return by_rarity[ranks] if len(there) else ranks, places
 
 
-def fold_places(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], start: int) -> Ints:
+def fold_order(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], start: int) -> Ints:
     """Return each row's index in the order in which patients are assigned to folds, one class after the other.
 
     Parameters

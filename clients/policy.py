@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.constraints import (
-    given,
     near_matches,
     number,
     one_of,
@@ -21,6 +20,7 @@ from flower_pansvm.constraints import (
     setting,
     setting_fields,
     text,
+    values_in,
     whole,
 )
 from flower_pansvm.errors import SettingError, SumError
@@ -132,9 +132,9 @@ def policy_of(node: Mapping[str, Scalar], name: str) -> HospitalPolicy:
             )
     try:
         return HospitalPolicy(
-            **given(HospitalPolicy, node),
+            **values_in(HospitalPolicy, node),
             consents=frozenset(node.keys() & CONSENTS.keys()),
-            parts=tuple(kind(**given(kind, node)) for kind in kinds),
+            parts=tuple(kind(**values_in(kind, node)) for kind in kinds),
         )
     except SettingError as error:
         raise SettingError(f"{mine} cannot be used: {error}") from None

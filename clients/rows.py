@@ -118,9 +118,9 @@ def split_rows(hospital: Hospital, level: str, broadcast: SchemaBroadcast, own_c
     if level == "dp":
         used[eligible] = at_most(hospital.terms.rows_per_patient, patients[eligible], split.numbers[eligible])
     else:
-        from clients.dealing import fold_places  # noqa: PLC0415 - at dp there are no folds
+        from clients.dealing import fold_order  # noqa: PLC0415 - at dp there are no folds
 
-        numbers[in_folds] = fold_places(
+        numbers[in_folds] = fold_order(
             strata[in_folds], patients[in_folds], split.of_patients[in_folds], split.fold_start
         )
     train, test, test_table, test_classes = used & ~held_out, used & held_out, view, classes

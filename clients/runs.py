@@ -112,19 +112,23 @@ def admit_run(hospital: Hospital, level: str, file: str, *, joins: bool) -> None
         return
     folder = state_folder(hospital)
     with locked_state(folder):
-        runs: dict[str, LoggedRun] = {}
-        # A damaged log stops no run where nobody decides.
-        with contextlib.suppress(*(() if decides else (SettingError,))):
+        try:
             runs = read_runs(folder)
+        except SettingError:  # a damaged log stops no run where nobody decides
+            if decides:
+                raise
+            runs = {}
         this = _requested_run(hospital, level, now)
         this = replace(runs.get(this.digest, this), asked=now, asks=True)
         allowed = this.allowed(policy.approval, runs)
         full = bool(policy.runs_a_month) and len(begun_in_month(runs, now)) >= policy.runs_a_month
         if allowed and not full and not joins:
             this = replace(this, begun=(*this.begun, now), ready=False, asks=False)
-        # On a full disk the log of a hospital that decides nothing has to wait.
-        with contextlib.suppress(*(() if decides else (OSError,))):
+        try:
             write_runs(folder, {**runs, this.digest: this})
+        except OSError:  # on a full disk the log of a hospital that decides nothing has to wait
+            if decides:
+                raise
     if not allowed:
         raise SettingError(
             f"A person at site '{hospital.name}' decides whether it takes part in this run, and nobody has yet. Ask "

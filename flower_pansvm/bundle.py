@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.printable import printable
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
@@ -82,7 +82,8 @@ def run_defaults(content: bytes) -> dict[str, Scalar]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as bundle:
             text = _beginning(bundle, bundle.getinfo(PROJECT_FILE), MOST_PROJECT + 1).decode()
-        config: dict[str, Scalar] = parse(text, "toml", MOST_PROJECT)["tool"]["flwr"]["app"]["config"]
+        document = parse_document(text, "toml", MOST_PROJECT)
+        config: dict[str, Scalar] = document["tool"]["flwr"]["app"]["config"]
         if not all(isinstance(value, str | int | float) for value in config.values()):
             raise TypeError
         return config

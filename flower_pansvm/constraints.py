@@ -37,7 +37,7 @@ def setting_fields(owner: type[Any]) -> dict[str, "Field[Any]"]:
     return {key_of(option.name): option for option in fields(owner) if "constraint" in option.metadata}
 
 
-def given(owner: type[Any], config: Mapping[str, Any]) -> dict[str, Any]:
+def values_in(owner: type[Any], config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that a config gives to settings of a class, by the names of their fields."""
     return {option.name: config[key] for key, option in setting_fields(owner).items() if key in config}
 

@@ -27,7 +27,7 @@ _DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 _BRACKET = re.compile(r"[\[\]{}]")
 
 
-def parse(text: str, form: Literal["json", "toml"], longest: int = LONGEST) -> Any:
+def parse_document(text: str, form: Literal["json", "toml"], longest: int = LONGEST) -> Any:
     """Return what a document holds.
 
     Parameters

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flower_pansvm.constraints import Constraint, given, parse, setting, setting_fields
+from flower_pansvm.constraints import Constraint, parse, setting, setting_fields, values_in
 from flower_pansvm.errors import SettingError
 from flower_pansvm.lists import split_list
 
@@ -113,4 +113,4 @@ READING_KEYS = tuple(setting_fields(ReadingOptions))
 
 def said_of_reading(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the options that a mapping has by their keys, by name, without empty ones."""
-    return {name: str(value) for name, value in given(ReadingOptions, values).items() if str(value)}
+    return {name: str(value) for name, value in values_in(ReadingOptions, values).items() if str(value)}

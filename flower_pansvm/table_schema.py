@@ -57,7 +57,7 @@ from flower_pansvm.labels import (
     spelling,
 )
 from flower_pansvm.lists import join_list
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.printable import is_printable
 from flower_pansvm.reading_options import READING_KEYS, ReadingOptions, said_of_reading
 
@@ -147,7 +147,7 @@ class TableSchema:
         """Read a schema file; SettingError if it cannot be read or is invalid."""
         try:
             text = path.read_text(encoding="utf-8-sig")
-            return cls.from_mapping(parse(text, "toml", LONGEST_FILE), path.name)
+            return cls.from_mapping(parse_document(text, "toml", LONGEST_FILE), path.name)
         except tomllib.TOMLDecodeError as error:
             # Its text may quote the file, which may be the wrong one: a table.
             position = re.search(r"\(at [a-z0-9, ]+\)$", str(error))
@@ -166,7 +166,7 @@ class TableSchema:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read :attr:`text`; ValueError or SettingError if it is invalid."""
-        return cls.from_mapping(parse(text, "json", LONGEST_FILE), "schema")
+        return cls.from_mapping(parse_document(text, "json", LONGEST_FILE), "schema")
 
     @classmethod
     def from_mapping(cls, entries: Any, name: str) -> Self:

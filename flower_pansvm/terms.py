@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from flower_pansvm import records
-from flower_pansvm.constraints import given, one_of, one_of_numbers, parse, setting, text, whole
+from flower_pansvm.constraints import one_of, one_of_numbers, parse, setting, text, values_in, whole
 
 Scalar = str | int | float | bool
 
@@ -57,7 +57,7 @@ class Terms:
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> "Terms":
         """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work."""
-        return cls(**given(cls, config), config=dict(config))
+        return cls(**values_in(cls, config), config=dict(config))
 
     def __post_init__(self) -> None:
         parse(self)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import number, parse, setting, text
 from flower_pansvm.errors import SumError
-from flower_pansvm.outside import parse as parse_document
+from flower_pansvm.outside import parse_document
 from flower_pansvm.records import Octets
 from flower_pansvm.secure_sum.contract import Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed

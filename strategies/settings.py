@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from flower_pansvm.constraints import (
-    given,
     key_of,
     near_matches,
     number,
@@ -18,6 +17,7 @@ from flower_pansvm.constraints import (
     read,
     setting,
     setting_fields,
+    values_in,
     whole,
 )
 from flower_pansvm.errors import SettingError
@@ -260,7 +260,7 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
-    settings: Settings = settings_class(**given(settings_class, config), protocol=protocol)
+    settings: Settings = settings_class(**values_in(settings_class, config), protocol=protocol)
     _check_level(settings)
     return settings
 

@@ -87,7 +87,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
         check_copy(hospital, table)
         yield "copy: the table is the one whose perturbed copy was begun, or can begin one"
     if hospital.policy.privacy != "dp":
-        _check_error(hospital, table, schema)
+        _check_guessing_error(hospital, table, schema)
     yield _check_budget(hospital)
     label = hospital.policy.label or None
     form = TableForm.of({**node, "drop": join_list(filter(None, [hospital.policy.row_id]))}, schema)
@@ -238,7 +238,7 @@ def _check_table(hospital: Hospital, level: str) -> str:
     return f"{text}; {rows - left} of the rows are left out of every run, for their labels are not among {classes}"
 
 
-def _check_error(hospital: Hospital, table: Table, schema: TableSchema | None) -> None:
+def _check_guessing_error(hospital: Hospital, table: Table, schema: TableSchema | None) -> None:
     """Check that the copy with the least noise that the policy allows hides as much as it asks; SettingError if not."""
     least, noise = hospital.policy.least_error, hospital.policy.noise
     if least and (error := guessing_error(table, schema, noise)) < least:

@@ -8,7 +8,7 @@ from clients.deployment.hospital import accepted
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import write
 from flower_pansvm.models.model import load_model
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE
 from flower_pansvm.study.documents import MOST_BYTES, is_signed_by, read_document
 from flower_pansvm.study.folder import new_folder
@@ -33,7 +33,7 @@ def receive(hospital: Path, path: Path, folder: Path) -> Path:
         )
     try:
         model = base64.b64decode(content["model"], validate=True)
-        sha256 = parse(content["result"], "json", MOST_BYTES[KIND])["model_sha256"]
+        sha256 = parse_document(content["result"], "json", MOST_BYTES[KIND])["model_sha256"]
     except (ValueError, LookupError, TypeError):
         raise SettingError(f"{path} holds no results of a run. Ask the coordinator for it again.") from None
     if _digest_of(model) != sha256:

@@ -15,7 +15,7 @@ from clients.policy import HospitalPolicy
 from flower_pansvm.bundle import hash_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.files import write
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 
 PARTS_FILE = "other-packages.json"
@@ -75,7 +75,7 @@ def check_parts(folder: Path, policy: HospitalPolicy) -> dict[str, str]:
     """Return what a policy takes from other packages; SettingError if it is not as it was pinned, or gone."""
     file, parts = folder / PARTS_FILE, outside_parts(policy)
     try:
-        pinned = parse(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
+        pinned = parse_document(file.read_text(encoding="utf-8"), "json") if file.exists() else {}
     except ValueError:  # as JSON's and UTF-8's errors are
         pinned = None
     if not isinstance(pinned, dict):

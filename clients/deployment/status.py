@@ -26,7 +26,7 @@ from clients.policy import policy_of
 from clients.runs import begun_in_month, read_runs
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.private_folder import account_state, is_private
 from flower_pansvm.study.invitation import INVITATION_FILE, Invitation
@@ -90,7 +90,7 @@ QUESTION_KINDS = {"time": str, "task": str, "run": str}
 def read_status(folder: Path) -> dict[str, Any]:
     """Return what the last SuperNode of a folder has written; empty if there was none, or the file is damaged."""
     try:
-        status = parse((folder / STATUS_FILE).read_text(encoding="utf-8"), "json")
+        status = parse_document((folder / STATUS_FILE).read_text(encoding="utf-8"), "json")
         right = all(isinstance(status[name], kind) for name, kind in KINDS.items())
         question = status["question"] or dict.fromkeys(QUESTION_KINDS, "")
         right &= all(isinstance(question[name], kind) for name, kind in QUESTION_KINDS.items())

@@ -49,7 +49,7 @@ class Exchange:
     task: Task[Any, Any] = field(init=False)
     work: Work[Any, Any] = field(init=False)
     participation: Participation | None = None  # in the secure sum, if the answer is summed
-    accepted: bool = False  # whether an error says something of the site's rows from here on
+    withdraws_on_error: bool = False  # from when on an error says something of the site's rows
     site: Site = field(init=False)
     answer: Any = field(init=False)
     reply: RecordDict = field(init=False)
@@ -94,7 +94,7 @@ def join_sum(exchange: Exchange) -> None:
         exchange.participation = take_part(
             exchange.hospital, exchange.content, exchange.task, exchange.question
         )
-    exchange.accepted = True
+    exchange.withdraws_on_error = True
 
 
 def choose_view(exchange: Exchange) -> None:
@@ -153,7 +153,7 @@ def run(exchange: Exchange) -> RecordDict:
         # It reveals nothing about this site's rows: requests within the budget may follow.
         raise
     except Exception:
-        if exchange.accepted:
+        if exchange.withdraws_on_error:
             withdraw(exchange.hospital)
         raise
     return exchange.reply

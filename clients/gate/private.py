@@ -43,7 +43,7 @@ LEAST_RHO = 1e-6
 
 @dataclass(frozen=True)
 class Private(Generic[A]):
-    """An answer that has been charged and has its noise: only :func:`privately` makes one, and the door asks for it."""
+    """An answer that has been charged and has its noise: only :func:`privately` makes one, and a reply needs it."""
 
     answer: A
 

@@ -116,8 +116,8 @@ class KnownTables:
     def alike(self) -> list[str]:
         """Return the names of the ledgers whose table has a noticeable share of its rows in common with this one."""
         known = {folder.name: _read(folder) for folder in sorted(self._home.glob("[0-9a-f]*/"))}
-        self._look(some for ledger in known.values() for kind in self._kinds for some in ledger[kind])
-        return [name for name, ledger in known.items() if self._is_alike(ledger)]
+        self._make_sketches(key for ledger in known.values() for kind in self._kinds for key in ledger[kind])
+        return [name for name, ledger in known.items() if self._is_this_tables(ledger)]
 
     def add(self, folder: Path) -> None:
         """Add the rows to those that a ledger is found by: all that its table ever had."""
@@ -128,20 +128,20 @@ class KnownTables:
         whole = " ".join(sorted(self.columns))
         if whole not in known[self._kinds[0]]:
             known[self._kinds[0]][whole] = np.empty(0, np.uint64)
-            known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
+            known[PARTS] = dict.fromkeys(self._column_sets(), np.empty(0, np.uint64)) | known[PARTS]
         known[PARTS] = dict.fromkeys(self._ids, np.empty(0, np.uint64)) | known[PARTS]
         for kind in self._kinds:
-            self._look(known[kind])
-            for some, before in [*known[kind].items()]:
-                if kind != PARTS or some in self._telling or some not in self._sketch:
-                    known[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST]
+            self._make_sketches(known[kind])
+            for key, before in [*known[kind].items()]:
+                if kind != PARTS or key in self._telling or key not in self._sketch:
+                    known[kind][key] = np.union1d(before, self._sketch.get(key, before))[:SMALLEST]
                 else:
-                    del known[kind][some]
+                    del known[kind][key]
         # Most runs add nothing, and a disk takes longer to write than all else here.
         if (lists := _as_lists(known)) != written:
             write_own(folder / ROWS_FILE, lists)
 
-    def _parts(self) -> list[str]:
+    def _column_sets(self) -> list[str]:
         """Return the sets of columns that have a sketch besides that of all; counters are in none."""
         values = np.array(
             [0 if counts_up(cells) else len(np.unique(cells)) for cells in self._X[:BLOCK_ROWS].T]
@@ -149,47 +149,47 @@ class KnownTables:
         varied = [[self.columns[index]] for index in np.argsort(values)[::-1][:VARIED] if values[index]]
         told = [tag for tag, many in zip(self.columns, values, strict=True) if many]
         quarters = [[tag for tag in told if int(tag, 16) % 4 == rest] for rest in range(4)]
-        some = (c for units in (varied, quarters) for size in (1, 2, 3) for c in combinations(units, size))
-        return [NAMELESS, *(" ".join(sorted(chain(*c))) for c in some if any(c))]
+        sets = (c for units in (varied, quarters) for size in (1, 2, 3) for c in combinations(units, size))
+        return [NAMELESS, *(" ".join(sorted(chain(*c))) for c in sets if any(c))]
 
     def _nameless(self, block: slice) -> list[Digests]:
         """Return digests of rows, and of each cell of columns in which all rows differ, whatever columns are called."""
         of = [cell_digests(self._cipher, 0, cells) for cells in self._X[block].T]
-        return [np.add.reduce(of), *(of[index] for index in self._alone)]
+        return [np.add.reduce(of), *(of[index] for index in self._unique_columns)]
 
     @cached_property
-    def _alone(self) -> list[int]:
+    def _unique_columns(self) -> list[int]:
         """The columns in which all rows differ, but for counters, by index; as far as the first rows tell."""
         there = [cells[~np.isnan(cells)] for cells in self._X[:BLOCK_ROWS].T]
         differ = [len(np.unique(cells)) >= ONCE * len(cells) and not counts_up(cells) for cells in there]
         return np.flatnonzero(differ).tolist()
 
-    def _is_alike(self, known: dict[str, Sketch]) -> bool:
+    def _is_this_tables(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
         return any(
-            _common_share(self._sketch[some], sketch, FEWEST if kind == PARTS else 1) >= SHARE
+            _common_share(self._sketch[key], sketch, FEWEST if kind == PARTS else 1) >= SHARE
             for kind in self._kinds
-            for some, sketch in known[kind].items()
-            if some in (self._telling if kind == PARTS else self._sketch)
+            for key, sketch in known[kind].items()
+            if key in (self._telling if kind == PARTS else self._sketch)
         )
 
-    def _look(self, wanted: Iterable[str]) -> None:
+    def _make_sketches(self, wanted: Iterable[str]) -> None:
         """Make the sketches of some columns each, if the table has them and they are not made yet."""
-        new = {some: some.split() for some in wanted if some not in self._sketch}
-        new = {some: tags for some, tags in new.items() if self._cells.keys() >= set(tags)}
-        sketches = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
+        new = {key: key.split() for key in wanted if key not in self._sketch}
+        new = {key: tags for key, tags in new.items() if self._cells.keys() >= set(tags)}
+        sketches = {key: (np.empty(0, np.uint64), np.empty(0)) for key in new}
         for start in range(0, len(self._X) if new else 0, BLOCK_ROWS):
             block, tags = slice(start, start + BLOCK_ROWS), set().union(*new.values())
             of = {tag: cell_digests(self._cipher, int(tag, 16), self._cells[tag][block]) for tag in tags}
-            for some, columns in new.items():
+            for key, columns in new.items():
                 rows = [np.add.reduce([of[tag] for tag in columns])] if columns else self._nameless(block)
-                sketches[some] = _smallest(*sketches[some], np.concatenate(rows))
+                sketches[key] = _smallest(*sketches[key], np.concatenate(rows))
         self._telling |= {
-            some
-            for some, (_, counts) in sketches.items()
+            key
+            for key, (_, counts) in sketches.items()
             if np.count_nonzero(counts == 1) >= ONCE * len(counts)
         }
-        self._sketch |= {some: digests for some, (digests, _) in sketches.items()}
+        self._sketch |= {key: digests for key, (digests, _) in sketches.items()}
 
 
 def counts_up(cells: NDArray[np.float64]) -> bool:
@@ -300,11 +300,11 @@ def link_table(
         lasting = ledger.charges or not ledger.ended or (lacks and ledger.copy)
         if ledger.joined and (lacks or others) and lasting:
             raise BudgetError(OTHER_PATIENTS if others else LACKS)
-        before, ledger = ledger, replace(ledger, patient_id=table.patient_id) if joins else ledger
+        before = ledger
         if lacks or others or not ledger.joined:
-            ledger = replace(
-                ledger, columns=columns, by_ids=by_ids, by_patients=by_patients, joined=ledger.joined or joins
-            )
+            ledger = replace(ledger, columns=columns, by_ids=by_ids, by_patients=by_patients)
+        if joins:
+            ledger = replace(ledger, patient_id=table.patient_id, joined=True)
         if ledger != before:
             write_ledger(home / name, ledger)
         for tables in known:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 
 NODE_FILE, KEY_FILE, AUTHORITY_FILE, FLOWER_FOLDER = "node.toml", "supernode.key", "ca.crt", "flower"
 """In a hospital's folder: its node config, its SuperNode's key, the authority of the server, and Flower's own files."""
@@ -14,7 +14,7 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     """Return the node config of a hospital's folder; SettingError if there is none or it cannot be read."""
     path = folder / NODE_FILE
     try:
-        node: dict[str, Any] = parse(path.read_text(encoding="utf-8-sig"), "toml")
+        node: dict[str, Any] = parse_document(path.read_text(encoding="utf-8-sig"), "toml")
     except (FileNotFoundError, NotADirectoryError):
         raise SettingError(
             f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "

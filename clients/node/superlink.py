@@ -77,7 +77,7 @@ class SuperLink:
                 self._node = Node(node_id=self._client.ActivateNode(request).node_id)
                 self._active = True
             except Exception as error:
-                reason, now = self._lost(error), time.monotonic()
+                reason, now = self._reconnect(error), time.monotonic()
                 refused = _http_status(error) in (NO_SIGNATURE, NO_ACTIVATION)
                 refused_since = (refused_since or now) if refused else None
                 if refused_since is not None and now - refused_since > UNKNOWN_SECONDS:
@@ -212,7 +212,7 @@ class SuperLink:
                     raise RunEndedError from None
                 if isinstance(error, FederationError) and method != "PullMessages":
                     raise
-                self._lost(error)
+                self._reconnect(error)
                 if _http_status(error) == NO_SIGNATURE:
                     # It was too old when the server looked at it, or the server has this hospital under a new number.
                     self.deactivate()
@@ -224,7 +224,7 @@ class SuperLink:
                 self._trouble("")
                 return answer
 
-    def _lost(self, error: Exception) -> str:
+    def _reconnect(self, error: Exception) -> str:
         """Take a new connection for the next call, tell what was wrong with this one, and return that."""
         self._client.close()
         self._client = self._new_client()

@@ -6,7 +6,7 @@ are settings are its options. What is unknown, or has an option that cannot work
 
 from pkgutil import resolve_name
 
-from flower_pansvm.constraints import given
+from flower_pansvm.constraints import values_in
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.terms import Terms
 
@@ -30,5 +30,5 @@ def protocol_of(terms: Terms) -> SecureSum:
         from flower_pansvm.secure_sum.registry import PROTOCOLS  # noqa: PLC0415 - few runs have another package's
 
         protocol = PROTOCOLS[terms.aggregation]
-    made: SecureSum = protocol(**given(protocol, terms.config))
+    made: SecureSum = protocol(**values_in(protocol, terms.config))
     return made

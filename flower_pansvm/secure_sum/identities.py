@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.secure_sum import tags
 
 
@@ -59,7 +59,7 @@ def load_identity(path: Path) -> Ed25519PrivateKey:
 def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
     """Return the public identities in a roster file, by site name; SettingError if two sites have the same, or none."""
     try:
-        entries = parse(path.read_text(encoding="utf-8"), "json")
+        entries = parse_document(path.read_text(encoding="utf-8"), "json")
     except OSError as error:
         raise SettingError(f"The roster file '{path.name}' cannot be read: {error.strerror}.") from error
     except ValueError:

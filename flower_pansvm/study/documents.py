@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
-from flower_pansvm.outside import parse
+from flower_pansvm.outside import parse_document
 from flower_pansvm.printable import printable
 from flower_pansvm.secure_sum.tags import join_fields
 
@@ -119,7 +119,7 @@ def _read(path: Path, kind: str) -> dict[str, Any]:
                 f"{path} is larger than {most // 2**10:,} kB, as none of its kind is. Is it another file? Expected is "
                 f"{KINDS[kind]}."
             )
-        document = parse(read.decode(), "json", most)
+        document = parse_document(read.decode(), "json", most)
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}. Is the path right?") from None
     except ValueError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from clients.dealing import fold_places
+from clients.dealing import fold_order
 from clients.patients import patient_numbers
 from clients.table.table import Table, align
 from flower_pansvm.arrays import Bools, Floats, Ints
@@ -61,7 +61,7 @@ def pooled(settings: Settings) -> Pooled:
         trained, folds = ~split.held_out, np.full(len(names), NO_FOLD)
         if settings.folds:
             order = split.of_patients[trained]
-            folds[trained] = fold_places(classes[trained], patients[trained], order, split.fold_start)
+            folds[trained] = fold_order(classes[trained], patients[trained], order, split.fold_start)
             folds[trained] %= settings.folds
         numbers, before = before + patients, before + int(patients.max(initial=-1)) + 1
         X = align(table, schema.columns).X

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.budget import new_ledger
-from clients.dealing import fold_places, rarest_classes
+from clients.dealing import fold_order, rarest_classes
 from clients.folds import folds_of
 from clients.groups import squares_of
 from clients.labels_told import disclosed_classes
@@ -279,7 +279,7 @@ def test_at_most_so_many_rows_of_each_patient_are_chosen_by_its_own_rows(
 def test_folds_are_even_over_patients_and_by_their_rarest_class(rows: np.ndarray, folds: int) -> None:
     classes, patients = rows
     strata, places = rarest_classes(classes, patients)
-    numbers = fold_places(classes, patients, 7 * patients % 13, start=3) % folds
+    numbers = fold_order(classes, patients, 7 * patients % 13, start=3) % folds
     by_patient = np.array([np.unique(numbers[places == one]).item() for one in range(len(strata))])
     assert np.ptp(np.bincount(by_patient, minlength=folds)) <= 1
     counts = np.bincount(classes)

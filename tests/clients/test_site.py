@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import cache
-from clients.dealing import fold_places
+from clients.dealing import fold_order
 from flower_pansvm.errors import FederationError, TableError
 from simulations.data.sites import drawn_split
 from strategies.federation.federation import Federation
@@ -27,7 +27,7 @@ from strategies.settings import Settings, make_settings
 def folds_drawn(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
     patients = np.arange(len(classes))
     split = drawn_split(classes.astype(np.str_), patients, 0.0, seed, site=0)
-    return fold_places(classes, patients, split.of_patients, split.fold_start) % folds
+    return fold_order(classes, patients, split.of_patients, split.fold_start) % folds
 
 
 CLASSES = st.lists(st.integers(0, 4), min_size=1, max_size=80).map(np.array)

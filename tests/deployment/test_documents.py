@@ -127,7 +127,9 @@ def test_a_file_that_is_larger_than_its_kind_is_not_parsed(
     read: Callable[[Path], object], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, parsed = tmp_path / "file.json", list[int]()
-    monkeypatch.setattr("flower_pansvm.study.documents.parse", lambda text, *_: parsed.append(len(text)))
+    monkeypatch.setattr(
+        "flower_pansvm.study.documents.parse_document", lambda text, *_: parsed.append(len(text))
+    )
     for size in (most, most + 1):
         with file.open("wb") as sparse:
             sparse.truncate(size)

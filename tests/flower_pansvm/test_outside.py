@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flower_pansvm.outside import DEEPEST, LONGEST, parse
+from flower_pansvm.outside import DEEPEST, LONGEST, parse_document
 
 BAD = {
     "brackets": ("json", "[" * 10**5),
@@ -41,7 +41,7 @@ def test_what_is_beyond_the_limits_or_no_document_is_refused_in_little_memory(ba
     form, text = BAD[bad]
     tracemalloc.start()
     with pytest.raises(ValueError):  # noqa: PT011 - of any text
-        parse(text, form)  # type: ignore[arg-type]
+        parse_document(text, form)  # type: ignore[arg-type]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 * LONGEST
@@ -58,7 +58,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_any_document_of_json_is_read_as_python_reads_it(value: Any) -> None:
     text = json.dumps(value)
-    assert parse(text, "json") == json.loads(text)
+    assert parse_document(text, "json") == json.loads(text)
 
 
 def test_strings_and_comments_may_hold_brackets_dots_and_quotes() -> None:
@@ -69,7 +69,7 @@ def test_strings_and_comments_may_hold_brackets_dots_and_quotes() -> None:
         f"l = '''\n{'.'.join('y' * 99)} ' '''\n"
         "floats = [" + ", ".join(["0.5"] * 99) + "]\n"
     )
-    found = parse(text, "toml")
+    found = parse_document(text, "toml")
     assert found["a"]["b.c"]["d["] == 1
     assert found["s"] == "[" * 99
     assert found["m"].endswith('x""')

@@ -70,7 +70,7 @@ def solved(hospitals: Hospitals, rows: int) -> tuple[Floats, str]:
 
 
 def folds_of(start: int, rows: int, folds: int) -> Bools:
-    """Return the records of each fold, shape (folds, rows), in the order of `clients.dealing.fold_places`."""
+    """Return the records of each fold, shape (folds, rows), in the order of `clients.dealing.fold_order`."""
     in_fold: Bools = (start + np.arange(rows)) % folds == np.arange(folds)[:, None]
     return in_fold
 
