@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Cache:
-    """Values by a key that says everything that they were made of: at most so many bytes of arrays, but for one value.
+    """Values by a key that says all that they are made of, within a limit of bytes; one larger value is kept, too.
 
     In a simulation one process serves many sites.
     """
@@ -22,7 +22,7 @@ class Cache:
         self._lock = Lock()
 
     def __call__(self, key: Hashable, make: Callable[[], V]) -> V:
-        """Return a kept value, made now if there is none; of too many, those not used for longest go."""
+        """Return a kept value, made now if there is none; beyond the limit the least recently used ones go."""
         with self._lock:
             if key in self.values:
                 self.values.move_to_end(key)

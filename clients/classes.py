@@ -51,7 +51,7 @@ def _labels_of(hospital: Hospital, key: str) -> tuple[str, ...]:
 
 
 def check_classes(hospital: Hospital, classes: Sequence[str], positive: Sequence[str]) -> None:
-    """Check that what a run's labels mean is this hospital's choice, in node config or schema file; else SettingError.
+    """Check that a run has the classes and positive labels that this hospital lists; else SettingError.
 
     Other classes than it lists, if it lists any, or one of them twice, would be the coordinator's choice: of names, and
     of how many there are, which a site's memory depends on. Other positive labels would be its choice of rows, whose

@@ -1,4 +1,4 @@
-"""How the patients of a site's training rows are dealt to folds, one class after the other."""
+"""The order in which a site's patients are assigned to folds, one class after the other."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from flower_pansvm.arrays import Ints
 
 
 def rarest_classes(classes: NDArray[Any], patients: Ints) -> tuple[Ints, Ints]:
-    """Return of each patient its rarest class, and of each row its patient's place among these patients.
+    """Return the rarest class of each patient, and the index of each row's patient among these.
 
     Parameters
     ----------
@@ -47,6 +47,6 @@ def fold_order(classes: NDArray[Any], patients: Ints, numbers: NDArray[Any], sta
     strata, places = rarest_classes(classes, patients)
     of_patient = np.empty(len(strata), dtype=numbers.dtype)
     of_patient[places] = numbers
-    dealt = np.empty(len(strata), dtype=np.int64)
-    dealt[np.lexsort((of_patient, strata))] = start + np.arange(len(strata))
-    return dealt[places]
+    order = np.empty(len(strata), dtype=np.int64)
+    order[np.lexsort((of_patient, strata))] = start + np.arange(len(strata))
+    return order[places]

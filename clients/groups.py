@@ -1,4 +1,4 @@
-"""Test rows by group, which a column's numbers, a category or the site tell, and by patient."""
+"""Test rows by group (of a column's numbers, a category or the sites), and by patient."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from flower_pansvm.tested import TestedQuestion
 
 
 def group_of_rows(site: Site, question: TestedQuestion, X: Floats) -> Ints:
-    """Return the group of each row; FederationError if the question is of no column, category or site of these."""
+    """Return the group of each row; FederationError if it is asked by what the run does not have."""
     columns, features, cuts = site.schema().columns, question.features, question.cuts
     known = site.name in question.sites and not features if question.sites else set(features) <= set(columns)
     if not known or cuts.ndim != 1 or not (np.diff(cuts) > 0).all():

@@ -21,7 +21,7 @@ NOTE_BYTES = 1 + KEY_BYTES + SEAL_BYTES  # a note begins with the place of its p
 
 
 def distribute_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> None:
-    """If this site is the first of some sites, write a seed to each of the others; the first seed in a run counts."""
+    """Write a seed to the other named sites, if this one is the first of them; a run's first seed counts."""
     participation = site.participation
     if participation is None or names[0] != site.name:
         return
@@ -32,7 +32,7 @@ def distribute_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str])
 
 
 def receive_seeds(site: Site, participation: Participation, notes: Mapping[str, bytes]) -> None:
-    """Keep the seeds that other sites have written, with whichever task the notes come; refuse a second one."""
+    """Keep the seeds in other sites' notes, which come with any task; a second one is a FederationError."""
     for sender, note in notes.items():
         for start in range(0, len(note), NOTE_BYTES):
             index, sealed = note[start], note[start + 1 : start + NOTE_BYTES]

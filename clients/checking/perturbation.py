@@ -20,7 +20,7 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.table_schema import CATEGORY, TableSchema
 from flower_pansvm.terms import MIN_CLUSTER, replaced_share
 
-NOISES_SHOWN = (0.25, 0.5)
+SIGMAS = (0.25, 0.5)
 """The noises at which findings judge the level: the default of runs, and that of hospitals."""
 
 TWO_COPIES = 0.5**0.5
@@ -35,7 +35,7 @@ more, and four tables of genes less than half of that."""
 SURELY = 0.9
 """AUC of telling who took part above which level perturbed is called weak."""
 
-SECOND_LABELS = 1 - replaced_share(NOISES_SHOWN[0]) / 2
+SECOND_LABELS = 1 - replaced_share(SIGMAS[0]) / 2
 """Balanced accuracy from which on a column counts as a second copy of the labels: what the first copy has of two
 classes that are as frequent, with the noise of most runs."""
 
@@ -64,9 +64,7 @@ TIMES, TIMES_WIDE, WIDE = 10, 4, 10_000
 """How often copies of a small table are made, and of one of more cells than this."""
 
 
-def level_findings(
-    table: Table, schema: TableSchema | None, noise: float = NOISES_SHOWN[-1]
-) -> Iterator[Finding]:
+def level_findings(table: Table, schema: TableSchema | None, noise: float = SIGMAS[-1]) -> Iterator[Finding]:
     """Yield the worth of level perturbed on a table of true records, and its unexpected effects.
 
     Nothing is said of the worth if no columns differ. The schema says which columns of 0 and 1 are one category. The
@@ -112,10 +110,10 @@ def level_findings(
     # Of those that have a class's label in the copy r (1 - p) are of others, p being the class's share: nearly r.
     rare = np.count_nonzero(counts < RARE * counts.sum() / max(len(counts), 1))
     if rare:
-        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES_SHOWN)
+        wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in SIGMAS)
         yield warning(
             f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have "
-            f"such a label in the copy about {wrong} are of another class, where noise is {_both(NOISES_SHOWN)}; as "
+            f"such a label in the copy about {wrong} are of another class, where noise is {_both(SIGMAS)}; as "
             "many of the class have another label.",
         )
 
@@ -149,14 +147,14 @@ def _worth_finding(
     table: Table, schema: TableSchema | None, columns: Bools, all_columns: int, noise: float
 ) -> Finding:
     """Return how well the level, with at least this noise, hides a table, of which `_sample` has taken some columns."""
-    shown = 0 if noise < NOISES_SHOWN[-1] else -1
+    shown = 0 if noise < SIGMAS[-1] else -1
     Z, whose = standardised(table.X[:, columns]), patient_numbers(table)
-    errors = np.array([filter_errors(Z, sigma, whose) for sigma in NOISES_SHOWN])
+    errors = np.array([filter_errors(Z, sigma, whose) for sigma in SIGMAS])
     overall = np.sqrt(np.mean(errors**2, axis=1))
-    aucs = [membership_auc(table, schema, sigma) for sigma in NOISES_SHOWN]
-    true = " and ".join(f"{1 - replaced_share(sigma):.0%}" for sigma in NOISES_SHOWN)
+    aucs = [membership_auc(table, schema, sigma) for sigma in SIGMAS]
+    true = " and ".join(f"{1 - replaced_share(sigma):.0%}" for sigma in SIGMAS)
     figures = (
-        f"At noise {_both(NOISES_SHOWN)} an attacker who knows the correlations of the columns estimates a cell with a "
+        f"At noise {_both(SIGMAS)} an attacker who knows the correlations of the columns estimates a cell with a "
         f"root mean square error of {_both(overall)} standard deviations. An attacker who knows a record tells by the "
         f"nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing. A code in the copy, a rare one, "
         f"too, is the true one with at least {true}."
@@ -168,14 +166,14 @@ def _worth_finding(
         )
     if len(table.columns) < all_columns:
         figures += f" That is by {len(table.columns)} of its {all_columns} columns; all of them tell more."
-    share = overall[shown] / NOISES_SHOWN[shown]
+    share = overall[shown] / SIGMAS[shown]
     if share < NOTHING:
         return warning(
             "Level perturbed is worth little on this table, or nothing: its columns are strongly correlated, or "
             "many for so few records, as genes are, or the same in a patient's many rows. "
             f"{figures} Use level dp, with fewer columns than rows.",
         )
-    near = errors[shown] <= TWO_COPIES * NOISES_SHOWN[shown]
+    near = errors[shown] <= TWO_COPIES * SIGMAS[shown]
     names = [table.columns[index] for index in np.flatnonzero(columns)[near]]
     more = f" Less protected, as others or other rows tell them: {columns_text(names)}." if names else ""
     if share <= TWO_COPIES or aucs[shown] > SURELY:

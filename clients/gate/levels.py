@@ -18,8 +18,8 @@ from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion
 
 SUMS, DP, TESTED, SIMULATED = "sums", "dp", "tested", "simulated"
-"""The protection of a task's answer: by the run's level, exact or perturbed; always by differential privacy,
-charged; so, but in runs at another level only, of true test records; or not at all, as simulated sites alone answer."""
+"""How an answer is protected: SUMS by the run's level, exact or perturbed; DP by charged noise; TESTED, too, of true
+test records in runs at another level; SIMULATED not at all, as only simulated sites answer."""
 
 
 @dataclass(frozen=True)

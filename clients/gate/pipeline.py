@@ -57,7 +57,7 @@ class Exchange:
 
 
 def check_policy(exchange: Exchange) -> None:
-    """Compare the request with the hospital's policy and consents, before anything of its system is imported."""
+    """Check that the hospital's policy allows the request, before anything of its system is imported."""
     if exchange.name == JOIN.name:
         exchange.question = records.read(exchange.content, "inputs", JoinQuestion)
     exchange.level = level_of(exchange.hospital, exchange.name, exchange.row, exchange.question)
@@ -87,7 +87,7 @@ def load_system(exchange: Exchange) -> None:
 
 
 def join_sum(exchange: Exchange) -> None:
-    """Check that the site is in the run, and in the secure sum that the request is of, if it is to be summed."""
+    """Check that the site has joined the run, and take part in the secure sum of the request, if it has one."""
     if exchange.name != JOIN.name:
         check_member(exchange.hospital)
     if exchange.task.summed:

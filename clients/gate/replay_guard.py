@@ -41,7 +41,7 @@ _one_lock_each = Lock()
 
 @contextmanager
 def turn(context: Context) -> Iterator[Hospital]:
-    """Wait until the site does nothing else in this run, and give what code below the gate has of it until it is done.
+    """Yield the hospital as soon as the site does nothing else in this run; other messages wait until the block ends.
 
     FederationError if its state of the run is not that of the last message; or what :func:`hospital_of`
     raises.

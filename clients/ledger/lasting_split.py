@@ -81,10 +81,9 @@ def lasting_split(folder: Path, table: Table, test_fraction: float) -> LastingSp
 
 
 def lasting_numbers(table: Table, ledger: Ledger) -> tuple[Digests, Digests, Digests]:
-    """Return three numbers of each record, evenly spread from 0 to 2^64.
+    """Return three numbers of each record, evenly spread from 0 to 2^64: of its side, its place and its patient.
 
-    That of its side, the secret one of its place, and the secret one of its patient, which is that of its place where
-    each record is a patient.
+    The last two are secret, and the same where each record is a patient.
 
     Anyone can hash an id. And the sums of digests of cells are in an order from which, over few columns of codes, an
     attacker could compute the true cells of the copies. So the digests are encrypted once more.

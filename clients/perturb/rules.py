@@ -128,7 +128,7 @@ def check_records_stay(last: Set[str], now: Set[str], by_ids: bool) -> None:
 
 
 def check_columns_stay(before: Cells, after: Cells, export: Export) -> None:
-    """Refuse a table where of a column's marked cells `CORRECTED` have changed; of few, half, from half of `FEW` on.
+    """Refuse a table where of a column's marked cells `CORRECTED` have changed; of few cells half, but no single one.
 
     Cells that are missing before or after do not count. Both are of the records that stayed, shape (records, columns).
     """
@@ -152,7 +152,7 @@ def check_columns_stay(before: Cells, after: Cells, export: Export) -> None:
 
 
 def check_few_came_back(kept: Marks, came_back: float, in_all: float, swapped: float, by_ids: bool) -> None:
-    """Refuse a table where since the last `CORRECTED` of the marked records came back, or `CORRECTED_IN_ALL` ever.
+    """Refuse a table in which `CORRECTED` of the marked records came back at once, or `CORRECTED_IN_ALL` in all.
 
     ``swapped`` came back with an id that another record had: few at an export, so they count in all exports together.
     """
@@ -170,9 +170,9 @@ def check_few_came_back(kept: Marks, came_back: float, in_all: float, swapped: f
 
 
 def _came_back(lost: Bools, stayed: Bools) -> float:
-    """Return how many records came back: have more rows like them, of those gone beyond the share of those that stayed.
+    """Return how many of the gone records came back: more rows are like them, beyond what those that stayed show.
 
-    ``lost`` and ``stayed``: whether they have, by `LACKED`, shape (records, shares). That one counts which shows most.
+    ``lost`` and ``stayed``, shape (records, shares), say which have more such rows; the share that shows most counts.
     """
     if not len(lost) or not len(stayed):
         return 0.0
@@ -183,7 +183,7 @@ def _came_back(lost: Bools, stayed: Bools) -> float:
 
 
 def check_no_second_source(kept: Marks, has_twin: Bools, twice: Bools, export: Export) -> None:
-    """Refuse a table where by `CORRECTED` more marked records have rows like them than before, or `TWICE` equal ones.
+    """Refuse a table where marked records with a row like them are more by `CORRECTED`, or `TWICE` have an equal one.
 
     ``has_twin``, of shape (records, shares), is by `LACKED`; ``twice``, of shape (records,), if by chance none has one.
     """
@@ -208,7 +208,7 @@ def _count_alike_rows(records: Words, cells: Cells, export: Export) -> tuple[Int
     """Return how many other rows lack at most a share of each record's information, by `LACKED`, and the information.
 
     The first is of shape (records, shares); the second, too, of other patients' rows, where it is known whose they are.
-    A cell's information is the fewer rows have it: -log2 of their share, in whole bits. ``cells`` are the records'.
+    A cell's information is -log2 of the share of rows that have it, in whole bits. ``cells`` are the records'.
     """
     whose = None if export.patients is None else np.unique(export.patients, return_inverse=True)[1]
     n, varied = len(export.prints), [len(np.unique(column)) for column in cells.T]

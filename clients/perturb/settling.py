@@ -151,18 +151,18 @@ def _settle_labels(
     label: str,
     classes: Sequence[str],
     prints: Words,
-    settling: Ints,
+    rows: Ints,
     words: Words,
     terms: PerturbedTerms,
 ) -> Kept:
-    """Return the kept values with those of a label column, which ``settling`` rows, with these words, settle if new."""
+    """Return the kept values with those of a label column, which these rows, with their words, settle if it is new."""
     kept, new = _label_column(kept, labels, label, prints)
     if new is None:
         return kept
     random = random_bits(kept.derive(tags.PERTURBED, f"label {new}"))
     column = settled_labels(labels, classes, terms.min_cluster, random)
     kept = replace(kept, labels={**kept.labels, new: column})
-    codes, bits = label_codes(labels, column)[settling], bits_of_labels(labels, prints)[settling]
+    codes, bits = label_codes(labels, column)[rows], bits_of_labels(labels, prints)[rows]
     as_numbers = replace(column, values=range(len(column.values)))
     (begun,) = settled_draws([as_numbers], codes, bits, kept.secret(new), words, terms, random)
     return replace(kept, labels={**kept.labels, new: replace(begun, values=column.values)})

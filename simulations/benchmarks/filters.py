@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clients.checking.perturbation import (
-    NOISES_SHOWN,
+    SIGMAS,
     filter_errors,
     membership_auc,
     standardised,
@@ -38,7 +38,7 @@ def lines_of(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
     """
     table = replace(load_dataset(data, data_dir=data_dir), labels=None)
     Z = standardised(table.X[:, varying_columns(table.X)])
-    for noise in NOISES_SHOWN:
+    for noise in SIGMAS:
         error = float(np.sqrt(np.mean(filter_errors(Z, noise, np.arange(len(Z))) ** 2)))
         yield {
             "data": data,
