@@ -18,6 +18,7 @@ def unit(folder: Path, name: str) -> str:
         name=name,
         file=shlex.quote(str(folder / "pansvm-hospital.service")),
         folder=_quoted(folder),
+        argument=_quoted(str(folder).replace("$", "$$")),  # variables are put into commands only
         unquoted=str(folder).replace("%", "%%"),  # where systemd knows no quotation marks
         python=_quoted(sys.executable),
         # Whatever the environment says: who has changed the account may have kept that of another.
@@ -29,5 +30,5 @@ def unit(folder: Path, name: str) -> str:
 
 def _quoted(path: object) -> str:
     """Return a path as systemd reads it: in quotation marks, with its own signs doubled."""
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text}"'

@@ -171,6 +171,16 @@ def test_a_unit_names_the_account_and_not_what_the_environment_says(
     assert f"User={user}" in unit(Path("/a"), "north").splitlines()
 
 
+def test_a_dollar_is_doubled_in_a_units_command_and_nowhere_else() -> None:
+    """Systemd puts variables into commands only: an account of a directory service may end with it."""
+    lines = dict(
+        line.split("=", 1) for line in unit(Path("/home/svc$/h"), "north").splitlines() if "=" in line
+    )
+    assert lines["ExecStart"].endswith('--folder "/home/svc$$/h"')
+    assert lines["WorkingDirectory"] == "/home/svc$/h"
+    assert lines["ReadWritePaths"].startswith('"/home/svc$/h" ')
+
+
 def test_the_command_in_a_units_first_lines_is_one_for_a_shell() -> None:
     line = next(line for line in unit(Path("/a b"), "north").splitlines() if " cp " in line)
     assert shlex.split(line)[2] == "/a b/pansvm-hospital.service"
