@@ -13,7 +13,7 @@ def split_list(text: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> listed('mrn, "Age, years"')
+    >>> split_list('mrn, "Age, years"')
     ('mrn', 'Age, years')
     """
     try:

@@ -98,11 +98,11 @@ def codes_beside_scale(values: Floats) -> list[float]:
 
     Examples
     --------
-    >>> beside_scale(np.array([0.0, 1, 0, 1, 9, 9]))
+    >>> codes_beside_scale(np.array([0.0, 1, 0, 1, 9, 9]))
     [9.0]
-    >>> beside_scale(np.array([1.0, 2, 3, 4, 5, 6, 7, 7]))
+    >>> codes_beside_scale(np.array([1.0, 2, 3, 4, 5, 6, 7, 7]))
     []
-    >>> beside_scale(np.array([*np.arange(31.0), *[-1.0] * 5]))
+    >>> codes_beside_scale(np.array([*np.arange(31.0), *[-1.0] * 5]))
     [-1.0]
     """
     numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)
@@ -197,9 +197,9 @@ def heaps(values: Floats) -> list[tuple[float, bool]]:
 
     Examples
     --------
-    >>> piled_up(np.array([0.0] * 30 + [*np.arange(1.1, 8, 0.1)]))
+    >>> heaps(np.array([0.0] * 30 + [*np.arange(1.1, 8, 0.1)]))
     [(0.0, False)]
-    >>> piled_up(np.array([0.0, 1, 2, 3] * 30))
+    >>> heaps(np.array([0.0, 1, 2, 3] * 30))
     []
     """
     numbers, counts = np.unique(values[~np.isnan(values)], return_counts=True)

@@ -36,6 +36,6 @@ def test_doubts_about_a_level_that_the_policy_refuses_are_not_called_ok(
     pansvm: Run, joined: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weak = Finding(WARNING, "The level is weak on this table.")
-    monkeypatch.setattr("clients.deployment.checks.of_level", lambda *_: [weak])
+    monkeypatch.setattr("clients.deployment.checks.level_findings", lambda *_: [weak])
     said = pansvm.output("hospital", "check", "--folder", joined.hospitals["north"])
     assert f"{NOTE}: {weak.text}" in said.splitlines()
