@@ -26,9 +26,9 @@ PREFIX = "pansvm."
 """How the run config of somebody else's app names this plugin's settings: ``[tool.flwr.app.config.pansvm]``."""
 
 
-@dataclass
+@dataclass(repr=False)
 class TrainingResult(Result):
-    """Flower's result, and the model.
+    """Flower's result, shown as Flower shows it, and the model.
 
     ``train_metrics_clientapp`` has an entry for each round trip: bytes up and down, seconds, and in training the bounds
     of the objective.

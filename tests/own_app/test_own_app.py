@@ -90,6 +90,9 @@ def test_the_result_has_an_entry_for_each_round_trip() -> None:
     assert all(one["lower-bound"] <= one["upper-bound"] for one in bounds)
     assert result.evaluate_metrics_clientapp[max(entries)]["accuracy"] > 0.9
     assert set(result.arrays) <= result.model.to_arrays().keys()
+    # As Flower's own, it is shown by its figures and the arrays' size.
+    assert "accuracy" in str(result)
+    assert "NUMPY" not in str(result)
 
 
 def test_cells_and_labels_are_as_good_as_a_frame() -> None:
