@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import Field
 from typing import Any, ClassVar, Self
 
 from flwr.app import ArrayRecord, ConfigRecord, Context, MetricRecord
@@ -63,6 +64,18 @@ class PhasedStrategy(ABC):
     several_classes: ClassVar[bool] = True
     by_columns: ClassVar[bool] = False
     makes_model: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        """Raise a SettingError for a class whose settings no run could read: each run reads all strategies'."""
+        super().__init_subclass__()
+        own: object = cls.settings_class
+        ours = isinstance(own, type) and issubclass(own, Settings)
+        # A dataclass has put each field's default in its place.
+        if not ours or any(isinstance(value, Field) for value in vars(own).values()):
+            raise SettingError(
+                f"{cls.__name__}.settings_class is no subclass of Settings with @dataclass(frozen=True) above it. Make "
+                "it one, or leave it out."
+            )
 
     def __init__(self, settings: Settings, checkpoint: Checkpoint | None = None) -> None:
         self.settings = settings

@@ -13,7 +13,7 @@ from flower_pansvm.registry import Registry, _installed
 from flower_pansvm.secure_sum.registry import PROTOCOLS
 from simulations.baselines.registry import BASELINES
 from strategies.pan_svm.strategy import PanSVM
-from strategies.registry import STRATEGIES, _warn
+from strategies.registry import STRATEGIES, _warn, usable
 from strategies.settings import default_config, settings_from
 
 GROUP = "flower_pansvm.shapes"
@@ -130,6 +130,19 @@ class NoFit(PhasedStrategy):
     settings_class = NystroemSettings
 """
 
+UNREADABLE = """
+from flower_pansvm.constraints import setting, text
+from strategies.api import NystroemSettings, PhasedStrategy
+
+class NoDataclass(NystroemSettings):
+    shrink: str = setting("", text(), "How much.")
+
+class Half(PhasedStrategy):
+    settings_class = {}
+
+    def fit(self, federation): ...
+"""
+
 
 @pytest.mark.parametrize(
     ("registry", "kind", "why"),
@@ -147,6 +160,18 @@ def test_a_class_that_lacks_something_is_told_what(
     package.write_text(f"[{registry.group}]\nhalf = circles:{kind}\n")
     with pytest.raises(SettingError, match=why):
         _ = registry["half"]
+
+
+@pytest.mark.parametrize("settings", ["NoDataclass", "dict", "NystroemSettings()"])
+def test_settings_that_no_run_can_read_are_told_and_stop_no_other_strategy(
+    settings: str, package: Path
+) -> None:
+    package.parents[1].joinpath("circles.py").write_text(UNREADABLE.format(settings))
+    package.write_text(f"[{STRATEGIES.group}]\nhalf = circles:Half\n")
+    with pytest.raises(SettingError, match="cannot be loaded") as caught:
+        _ = STRATEGIES["half"]
+    assert "dataclass" in caught.value.with_detail()
+    assert "half" not in usable(STRATEGIES)
 
 
 def test_a_name_is_given_once(package: Path) -> None:
