@@ -213,7 +213,7 @@ class SecureAggregation(Strategy):
         return messages
 
     def _check_enough(self, nodes: list[int], chosen: int) -> None:
-        """Raise a SumError if no chosen node has joined, or a site would refuse a sum over those that have."""
+        """Raise a SumError if too few nodes have joined, a SettingError if a site would refuse a sum over so few."""
         least = max((self.sites.joined[node].min_sites for node in nodes), default=1)
         if len(nodes) < min(least, chosen):
             raise SumError(
@@ -224,7 +224,7 @@ class SecureAggregation(Strategy):
         for node in nodes:
             site = self.sites.joined[node]
             if len(nodes) < site.min_sites:
-                raise SumError(
+                raise SettingError(
                     f"{len(nodes)} sites are chosen, and site '{site.name}' takes part in sums over at least "
                     f"{site.min_sites}. Raise min_train_nodes, min_evaluate_nodes and min_available_nodes (or the "
                     "fractions) of the strategy, or lower min_sites in secure_client_app. 'flwr run' simulates two "
@@ -330,8 +330,12 @@ class SecureAggregation(Strategy):
         return answers
 
     def _skip(self, step: str, server_round: int, error: PanSVMError) -> None:
-        """Skip a round and log why; before the first mean, an error that will recur ends the run instead."""
-        if not self._opened and not isinstance(error, DropoutError):
+        """Skip a round and log why; before the first mean, an error that will recur ends the run instead.
+
+        So does a SettingError of the first round: else training would go on, and no round of it be evaluated.
+        """
+        begins = not self._opened or (server_round == 1 and isinstance(error, SettingError))
+        if begins and not isinstance(error, DropoutError):
             raise error
         self.skipped.append((server_round, step))
         logger.error("%s of round %d is skipped: %s", step, server_round, error)

@@ -186,6 +186,28 @@ def test_ones_own_strategy_that_looks_at_single_replies_is_found_out(strategy: S
         run(secure(strategy), secured())
 
 
+def count(contents: list[RecordDict], weighted_by: str) -> MetricRecord:
+    """Return the number of replies."""
+    return MetricRecord({"sites": len(contents)})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"evaluate_metrics_aggr_fn": count},
+        {"min_evaluate_nodes": 2, "fraction_evaluate": 0.4},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_an_evaluation_that_can_never_succeed_ends_the_first_round(options: dict[str, Any]) -> None:
+    """Not after hours of training, with no metric of any round."""
+    grid = secured()
+    with pytest.raises(SettingError):
+        run(secure(FedAvg(**{**ALL_NODES, **options})), grid)
+    trained = [reply for reply in grid.replies if reply.metadata.message_type == "train"]
+    assert len(trained) == SITES
+
+
 @pytest.mark.parametrize("sites", [4, 5, 6, 9])
 def test_a_choice_of_replies_is_found_out_whatever_the_number_of_sites(sites: int) -> None:
     with pytest.raises(SettingError, match="BestThree"):
@@ -343,7 +365,7 @@ def test_a_strategy_that_cannot_be_copied_is_refused_for_that() -> None:
 
 
 def test_too_few_nodes_in_flowers_simulation_are_told_with_the_option_for_more() -> None:
-    with pytest.raises(SumError, match='--federation-config "num-supernodes=3"'):
+    with pytest.raises(SettingError, match='--federation-config "num-supernodes=3"'):
         run(secure(FedAvg()), secured(sites=2))
 
 
