@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from clients.table.form import AS_IT_IS, TableForm
-from clients.table.table import FUNCTION, columns_text
+from clients.table.table import FUNCTION, LABEL, columns_text
 from flower_pansvm.errors import PanSVMError, TableError
 from flower_pansvm.labels import MOST_COLUMNS, canonical_label, is_number, name_problem, plain_name
 from flower_pansvm.lists import split_list
@@ -60,7 +60,8 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
     if path.name.startswith(FUNCTION):
         from clients.table.sources import function  # noqa: PLC0415 - few hospitals have one
 
-        return checked_frame(function.read(path.name), path.name, form)
+        rows = function.call(function.installed_function(path.name), path.name)
+        return checked_frame(function.as_frame(rows, path.name, LABEL), path.name, form)
     if path.is_dir():
         raise TableError(
             f"'{path.name or path}' is a folder, not a table. Name the files in it, each by its own name."

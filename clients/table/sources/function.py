@@ -14,13 +14,8 @@ from urllib.request import url2pathname
 import numpy as np
 import pandas as pd
 
-from clients.table.table import FUNCTION, LABEL
+from clients.table.table import FUNCTION
 from flower_pansvm.errors import TableError
-
-
-def read(data: str) -> pd.DataFrame:
-    """Return the cells of the function that ``data`` names; TableError if there is none, or it fails."""
-    return as_frame(call(installed_function(data), data), data, LABEL)
 
 
 def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
@@ -35,8 +30,10 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
         if names is None and all(isinstance(column, str) for column in getattr(X, "columns", [None])):
             names = X.columns
         try:
-            if np.ndim(y) != 1:
-                raise ValueError("labels of shape (rows, 1)")
+            rows = [one.index for one in (X, y) if isinstance(one, pd.DataFrame | pd.Series)]
+            same = len(rows) < 2 or rows[0].equals(rows[1])
+            if np.ndim(y) != 1 or (not same and set(rows[0]) == set(rows[1])):
+                raise ValueError("labels of shape (rows, 1), or of the same rows in another order")
             # NumPy takes what is masked for what lies below.
             X, y = (
                 np.ma.filled(one.astype(object), np.nan) if np.ma.isMaskedArray(one) else one
@@ -53,11 +50,11 @@ def as_frame(result: Any, name: str, label: str) -> pd.DataFrame:
         except (IndexError, TypeError, ValueError):
             raise TableError(
                 f"The results of the function {name} do not fit together. Return X of shape (rows, columns) and not "
-                "sparse, y of shape (rows,), and a name for each column."
+                "sparse, y of shape (rows,) with its rows in the order of X, and a name for each column."
             ) from None
     if not isinstance(result, pd.DataFrame):
         raise TableError(
-            f"The function {name} returns {type(result).__name__}. Return a DataFrame, (X, y) or (X, y, names)."
+            f"The function {name} returns {type(result).__name__}. Return a pandas DataFrame, (X, y) or (X, y, names)."
         )
     if result.empty:
         raise TableError(f"The function {name} returns no rows. Return those of its site.")

@@ -217,12 +217,21 @@ def test_masked_cells_are_missing_whatever_lies_below() -> None:
         (np.ones(2), [1, 0]),
         (np.ones((2, 2)), [1, 0], ["a"]),
         (np.ones((0, 2)), []),
+        (pd.DataFrame({"age": [1.0, 2.0]}, index=[7, 8]), pd.Series([0, 1], index=[8, 7])),
         [1, 2],
     ],
 )
 def test_what_does_not_fit_together_is_refused(result: object) -> None:
     with pytest.raises(TableError):
         as_frame(result, "rows", "label")
+
+
+def test_labels_with_an_index_of_their_own_go_by_position() -> None:
+    """As in scikit-learn, which they may come from; only the same index in another order is a mistake."""
+    X = pd.DataFrame({"age": [1.0, 2.0]}, index=[7, 8])
+    visits = X.set_index(pd.MultiIndex.from_tuples([(7, "first"), (7, "second")]))
+    for rows, y in ((X, pd.Series([0, 1])), (X, pd.Series([0, 1], X.index)), (visits, pd.Series([0, 1]))):
+        assert list(as_frame((rows, y), "rows", "label")["label"]) == [0, 1]
 
 
 def test_a_sparse_matrix_is_named() -> None:
