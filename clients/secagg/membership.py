@@ -67,7 +67,8 @@ class RunMember:
         if self.joined:
             if records.get(self.context.state, PROTOCOL) != dict(config):
                 raise SumError(
-                    f"Site '{self.name}' has joined this run with another protocol already. Start a new run."
+                    f"Site '{self.name}' has joined this run with another protocol or other options. Give each "
+                    "SecureAggregation of the ServerApp the same, and start a new run."
                 )
             return records.read(self.context.state, KEYS, PublicKeys)
         run, key = str(self.context.run_id), X25519PrivateKey.generate()
