@@ -82,8 +82,8 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
         if suffix in SOURCES.data:
             raise
         raise TableError(
-            f"'{path.name}' cannot be read: {SOURCES.places()[suffix]} failed with {type(error).__name__}. Is the file "
-            "damaged? Else ask that package's author."
+            f"'{path.name}' cannot be read: {SOURCES.places()[suffix]} failed with {type(error).__name__}, or returns "
+            "no pandas DataFrame. Is the file damaged? Else ask that package's author."
         ) from None
     return frame
 
