@@ -213,7 +213,7 @@ class SecureAggregation(Strategy):
         return messages
 
     def _check_enough(self, nodes: list[int], chosen: int) -> None:
-        """Raise a SumError if too few nodes have joined, a SettingError if a site would refuse a sum over so few."""
+        """Raise a SumError if no chosen node has joined, or a site would refuse a sum over those that have."""
         least = max((self.sites.joined[node].min_sites for node in nodes), default=1)
         if len(nodes) < min(least, chosen):
             raise SumError(
@@ -224,7 +224,7 @@ class SecureAggregation(Strategy):
         for node in nodes:
             site = self.sites.joined[node]
             if len(nodes) < site.min_sites:
-                raise SettingError(
+                raise SumError(
                     f"{len(nodes)} sites are chosen, and site '{site.name}' takes part in sums over at least "
                     f"{site.min_sites}. Raise min_train_nodes, min_evaluate_nodes and min_available_nodes (or the "
                     "fractions) of the strategy, or lower min_sites in secure_client_app. 'flwr run' simulates two "
@@ -278,14 +278,15 @@ class SecureAggregation(Strategy):
     ) -> None:
         """Raise a SumError if too few replies have come: a `DropoutError` if no site refused and not all apps failed.
 
-        What fails at all sites most likely fails again.
+        What fails at all sites most likely fails again. After a mean the run goes on, as Flower's does where the sites
+        have no handler.
         """
         missing = [name for name in sum_round.roster if name not in received]
         if not missing:
             return
         logger.warning("no sum with %s", ", ".join(missing))
         fewest, roster = self._fewest(sum_round), len(sum_round.roster)
-        if len(received) < fewest and (refusals or len(failures) == roster):
+        if len(received) < fewest and (refusals or (len(failures) == roster and not self._opened)):
             raise SumError("\n".join(by_reason([*refusals, *failures])))
         for reason in by_reason([*refusals, *failures]):
             logger.warning("%s", reason)
@@ -330,12 +331,12 @@ class SecureAggregation(Strategy):
         return answers
 
     def _skip(self, step: str, server_round: int, error: PanSVMError) -> None:
-        """Skip a round and log why; before the first mean, an error that will recur ends the run instead.
+        """Skip a round and log why; an error that will recur ends the run instead, in the first round of a step.
 
-        So does a SettingError of the first round: else training would go on, and no round of it be evaluated.
+        Else training would go on for hours, and no round of it be evaluated.
         """
-        begins = not self._opened or (server_round == 1 and isinstance(error, SettingError))
-        if begins and not isinstance(error, DropoutError):
+        first = not self._opened or (server_round == 1 and step not in self._checked)
+        if first and not isinstance(error, DropoutError):
             raise error
         self.skipped.append((server_round, step))
         logger.error("%s of round %d is skipped: %s", step, server_round, error)

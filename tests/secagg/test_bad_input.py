@@ -17,6 +17,7 @@ from flwr.serverapp.strategy import FedAvg, Strategy
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secagg import SecureAggregation, secure_client_app
 from flower_pansvm.weighted_mean import STEP, MeanTerms, read_parts
+from simulations.engines.in_process import InProcessGrid
 from strategies.secagg.inner import AROUND, SINGLE_REPLIES
 from strategies.secagg.sites import MeanSites
 from tests.secagg.app import (
@@ -191,21 +192,45 @@ def count(contents: list[RecordDict], weighted_by: str) -> MetricRecord:
     return MetricRecord({"sites": len(contents)})
 
 
+def evaluated(what: str) -> InProcessGrid:
+    """Return a grid whose replies to *evaluate* are changed: no weight, no handler that succeeds, or as they are."""
+
+    def change(message: Message, context: Any, call_next: Any) -> Message:
+        reply = call_next(message, context)
+        if message.metadata.message_type == "evaluate":
+            if what == "failing":
+                raise KeyError(what)
+            reply.content["metrics"].pop("num-examples" if what == "weight" else "", None)
+        return reply
+
+    return secured(mods=[change])
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "what"),
     [
-        {"evaluate_metrics_aggr_fn": count},
-        {"min_evaluate_nodes": 2, "fraction_evaluate": 0.4},
+        ({"evaluate_metrics_aggr_fn": count}, ""),
+        ({"min_evaluate_nodes": 2, "fraction_evaluate": 0.4}, ""),
+        ({}, "weight"),
     ],
-    ids=lambda options: next(iter(options)),
+    ids=str,
 )
-def test_an_evaluation_that_can_never_succeed_ends_the_first_round(options: dict[str, Any]) -> None:
+def test_an_evaluation_that_can_never_succeed_ends_the_first_round(
+    options: dict[str, Any], what: str
+) -> None:
     """Not after hours of training, with no metric of any round."""
-    grid = secured()
-    with pytest.raises(SettingError):
+    grid = evaluated(what)
+    with pytest.raises(PanSVMError):
         run(secure(FedAvg(**{**ALL_NODES, **options})), grid)
     trained = [reply for reply in grid.replies if reply.metadata.message_type == "train"]
     assert len(trained) == SITES
+
+
+def test_an_app_whose_evaluation_fails_goes_on_as_in_flower() -> None:
+    """One without a handler for it, for instance."""
+    strategy = secure(FedAvg(**ALL_NODES))
+    assert sorted(run(strategy, evaluated("failing")).train_metrics_clientapp) == [1, 2, 3]
+    assert strategy.skipped == [(number, "evaluate") for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("sites", [4, 5, 6, 9])
@@ -365,7 +390,7 @@ def test_a_strategy_that_cannot_be_copied_is_refused_for_that() -> None:
 
 
 def test_too_few_nodes_in_flowers_simulation_are_told_with_the_option_for_more() -> None:
-    with pytest.raises(SettingError, match='--federation-config "num-supernodes=3"'):
+    with pytest.raises(SumError, match='--federation-config "num-supernodes=3"'):
         run(secure(FedAvg()), secured(sites=2))
 
 
