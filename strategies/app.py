@@ -61,12 +61,14 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     checkpoint = Checkpoint(folder, settings)
     strategy: PhasedStrategy = STRATEGIES[settings.strategy](settings, checkpoint)
+    trained = False
     try:
         strategy.start(PackedGrid(grid) if is_deployment(grid) else grid)
+        trained = True
         write(folder, strategy, strategy.settings)
     except Exception as error:
-        # Errors of settings and sums would recur.
-        resumable = not isinstance(error, SettingError | SumError | TrainingError)
+        # Errors of settings and sums would recur, but what was trained stays until it can be written.
+        resumable = trained or not isinstance(error, SettingError | SumError | TrainingError)
         if resumable and (checkpoint.written or settings.resume):
             logger.info("the run stopped; resume it with: %s", resume_hint(grid, settings, folder))
         elif not settings.resume:

@@ -1,5 +1,6 @@
 """Where results go, and how a run goes on."""
 
+import errno
 import json
 import os
 import shlex
@@ -30,7 +31,7 @@ def quick(pansvm: Run, *arguments: object) -> tuple[int, str, str]:
 
 
 def full(*_: object) -> None:
-    raise OSError(28, "No space left on device")
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_folder_that_is_closed_is_found_before_anything_is_computed(
@@ -125,9 +126,13 @@ def test_a_run_that_is_over_as_the_disk_gets_full_is_not_to_be_started_again(
     assert "Start the run again" not in err
 
 
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no space"), SettingError("a model without a kind")])
 def test_results_that_cannot_be_written_are_in_the_checkpoint_and_the_log_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: OSError | SettingError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
     class Trained:
         def __init__(self, settings: Settings, checkpoint: Checkpoint) -> None:
             self.settings, self._checkpoint = settings, checkpoint
@@ -137,9 +142,9 @@ def test_results_that_cannot_be_written_are_in_the_checkpoint_and_the_log_says_s
 
     said: list[str] = []
     monkeypatch.setattr(app, "STRATEGIES", {"pan-svm": Trained})
-    monkeypatch.setattr(app, "write", full)
+    monkeypatch.setattr(app, "write", fails)
     monkeypatch.setattr(app.logger, "info", lambda text, *values: said.append(text % values))
-    with pytest.raises(OSError, match="space"):
+    with pytest.raises(type(error)):
         app.run(InProcessGrid(ClientApp(), [], {}), make_settings(), tmp_path / "out")
     assert said == [f"the run stopped; resume it with: pansvm run --resume {tmp_path / 'out'}"]
     assert sums_in(tmp_path / "out") == 1
