@@ -185,12 +185,12 @@ class SecureAggregation(Strategy):
         # Most strategies send the same content to all nodes.
         distinct = {(message.metadata.message_type, id(message.content)): message for message in messages}
         tasks = {digest_of(kind, message.content) for (kind, _), message in distinct.items()}
-        if len(tasks) > 1:
-            raise SettingError(
-                f"{type(self.strategy).__name__} sends different requests to different nodes, whose replies have no "
-                "common sum. Use a strategy that sends the same content to all nodes."
-            )
         chosen = [message.metadata.dst_node_id for message in messages]
+        if len(tasks) > 1 or len(set(chosen)) < len(chosen):
+            raise SettingError(
+                f"{type(self.strategy).__name__} sends different requests to different nodes, or two to one node, "
+                "whose replies have no common sum. Use a strategy that sends one message to each node, all of one content."
+            )
         kinds = {kind for kind, _ in distinct}
         if not {kind.partition(".")[0] for kind in kinds} <= {"train", "evaluate"}:
             raise SettingError(

@@ -213,7 +213,7 @@ def evaluated(what: str) -> InProcessGrid:
         ({"min_evaluate_nodes": 2, "fraction_evaluate": 0.4}, ""),
         ({}, "weight"),
     ],
-    ids=str,
+    ids=["a function that counts replies", "too few evaluate", "no weight"],
 )
 def test_an_evaluation_that_can_never_succeed_ends_the_first_round(
     options: dict[str, Any], what: str
@@ -430,10 +430,23 @@ class Personal(FedAvg):
         return messages
 
 
-def test_different_requests_have_no_sum() -> None:
+class Twice(FedAvg):
+    """Asks a node twice: Flower counts both of its replies."""
+
+    def configure_train(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Any) -> Any:
+        messages = list(super().configure_train(server_round, arrays, config, grid))
+        first = messages[0]
+        return [
+            Message(first.content, first.metadata.dst_node_id, first.metadata.message_type),
+            *messages,
+        ]
+
+
+@pytest.mark.parametrize("kind", [Personal, Twice])
+def test_different_requests_have_no_sum(kind: type[FedAvg]) -> None:
     grid = secured()
     with pytest.raises(SettingError):
-        run(secure(Personal(**ALL_NODES)), grid)
+        run(secure(kind(**ALL_NODES)), grid)
     assert not grid.replies
 
 
