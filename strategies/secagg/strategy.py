@@ -189,7 +189,7 @@ class SecureAggregation(Strategy):
         if len(tasks) > 1 or len(set(chosen)) < len(chosen):
             raise SettingError(
                 f"{type(self.strategy).__name__} sends different requests to different nodes, or two to one node, "
-                "whose replies have no common sum. Use a strategy that sends one message to each node, all of one content."
+                "whose replies have no common sum. Use a strategy that sends one message of one content to each node."
             )
         kinds = {kind for kind, _ in distinct}
         if not {kind.partition(".")[0] for kind in kinds} <= {"train", "evaluate"}:
