@@ -179,11 +179,11 @@ def _check_deviations(
     cipher = cipher_of(kept.secret())
     for index, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
         codes, x = drawn(cells[:, index], bits[:, index], column, cipher, words[..., index], noise)
-        x, far = x[codes == len(column.values) + 1], FARTHEST * column.deviation
-        usual = column.deviation * math.sqrt(1 + noise**2)
-        inside = x.clip(column.mean - far, column.mean + far)
-        is_wider = len(x) >= FEWEST_RECORDS and inside.std() > WIDER * usual
-        if column.measured and is_wider and moments_of(x)[1] > LARGER * usual:
+        x, usual = x[codes == len(column.values) + 1], column.deviation * math.sqrt(1 + noise**2)
+        if len(x) < FEWEST_RECORDS:
+            continue
+        inside = (x - np.median(x)).clip(-FARTHEST * column.deviation, FARTHEST * column.deviation)
+        if inside.std() > WIDER * usual and moments_of(x)[1] > LARGER * usual:
             raise TableError(
                 CHANGED,
                 f"The copy was begun with records whose '{unit.name}' differs less: too little noise. Is a missing "

@@ -279,6 +279,20 @@ def test_a_pilot_of_records_that_are_alike_does_not_size_the_noise(
     assert "chol" in refused.value.detail
 
 
+@pytest.mark.parametrize("upwards", [1, -1])
+def test_a_pilot_of_records_at_one_end_does_not_size_the_noise(upwards: int, folder: Path) -> None:
+    """The youngest settled a noise of .05 for .5: all others were pulled in to one number, which does not differ."""
+    generator = np.random.default_rng(0)
+    ages = np.concatenate([generator.uniform(18, 20, 30), generator.uniform(30, 95, 970)])[:, None] * upwards
+    ids = np.array([f"P{7 * number}" for number in range(1000)])
+    table = Table(("age",), ages, np.where(np.arange(1000) % 2, "yes", "no"), ids=ids)
+    schema = TableSchema((TableColumn("age", ends=(float(ages.min()), float(ages.max()))),))
+    copy_of(rows_of(table, slice(30)), folder, schema)
+    with pytest.raises(TableError) as refused:
+        copy_of(table, folder, schema)
+    assert "age" in refused.value.detail
+
+
 @pytest.mark.parametrize("removed", [0, 2, 7])
 def test_ids_that_have_moved_are_refused(removed: int, folder: Path) -> None:
     """Row numbers of a table without some rows gave 98 % of the cells within a tenth of a deviation."""
