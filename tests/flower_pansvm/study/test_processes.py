@@ -54,7 +54,8 @@ def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
 
 
 def test_sigterm_leaves_the_block_properly() -> None:
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Ray, if a test of this process has used it, has its own
+    # Ray, if a test of this process has used it, has its own.
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with pytest.raises(SystemExit) as caught, exit_on_signals():
             signal.raise_signal(signal.SIGTERM)
