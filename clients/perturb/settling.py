@@ -138,7 +138,7 @@ def _settle(kept: Kept, table: Table, label: str, schema: TableSchema | None, te
     marks = checked_marks(kept.marks, export, terms.repeats)
     kept = replace(kept, units={**stated, **kept.units}, marks=marks)
     if has_begun:
-        _check_deviations(kept, cells, bits, words, units, terms.noise)
+        _check_deviations(kept, cells, bits, words, units, terms)
     if table.labels is None:
         return kept
     classes = sorted({*map(spelling, [*(schema.classes if schema else ()), *terms.classes])})
@@ -169,7 +169,7 @@ def _settle_labels(
 
 
 def _check_deviations(
-    kept: Kept, cells: Floats, bits: Words, words: Words, units: Sequence[Unit], noise: float
+    kept: Kept, cells: Floats, bits: Words, words: Words, units: Sequence[Unit], terms: PerturbedTerms
 ) -> None:
     """Raise a TableError if settled deviations, by which noise is measured, are those of records more alike than most.
 
@@ -178,9 +178,9 @@ def _check_deviations(
     """
     cipher = cipher_of(kept.secret())
     for index, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
-        codes, x = drawn(cells[:, index], bits[:, index], column, cipher, words[..., index], noise)
-        x, usual = x[codes == len(column.values) + 1], column.deviation * math.sqrt(1 + noise**2)
-        if len(x) < FEWEST_RECORDS:
+        codes, x = drawn(cells[:, index], bits[:, index], column, cipher, words[..., index], terms.noise)
+        x, usual = x[codes == len(column.values) + 1], column.deviation * math.sqrt(1 + terms.noise**2)
+        if len(x) < 2 * terms.min_cluster:
             continue
         inside = (x - np.median(x)).clip(-FARTHEST * column.deviation, FARTHEST * column.deviation)
         if inside.std() > WIDER * usual and moments_of(x)[1] > LARGER * usual:
