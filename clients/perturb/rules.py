@@ -100,7 +100,7 @@ def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
         # Whether another record has its id now.
         is_replaced = np.array([record in now for record in gone], dtype=np.bool_)
         came_back = _came_back(lost[~is_replaced], stayed)
-        in_all = _came_back(lost[of_first & ~is_replaced], stayed)
+        in_all = _came_back(lost[of_first & ~is_replaced], stayed) or float(min(kept.moved, of_first.sum()))
         swapped = kept.swapped + _came_back(lost[of_first & is_replaced], stayed)
         check_few_came_back(kept, came_back, in_all, swapped, export.by_ids)
         has_twin = of_others[len(gone) :] > 0  # whether a record has another row like it, shape (now, shares)

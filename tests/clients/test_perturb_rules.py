@@ -69,3 +69,11 @@ def test_all_rules_stand_in_the_list_in_the_order_of_their_comparison() -> None:
 
 def test_a_table_that_did_not_change_keeps_its_marks(begun: Marks) -> None:
     assert checked_marks(begun, same([*range(ROWS)]), repeats=False) == begun
+
+
+def test_records_that_came_back_one_after_the_other_do_not_count_as_if_all_at_once(begun: Marks) -> None:
+    """Where chance, or an export without these rows, hid them once, the next correction was refused."""
+    three, four = ([*range(1000, 1000 + many), *range(many, ROWS)] for many in (3, 4))
+    marks = checked_marks(begun, same(three), repeats=False)
+    marks = checked_marks(marks, export(FIRST[3:], three[3:]), repeats=False)
+    assert checked_marks(marks, same(four), repeats=False).moved == 4
