@@ -180,7 +180,7 @@ def _check_deviations(
     for index, (column, unit) in enumerate(zip(kept.features, units, strict=True)):
         codes, x = drawn(cells[:, index], bits[:, index], column, cipher, words[..., index], terms.noise)
         x, usual = x[codes == len(column.values) + 1], column.deviation * math.sqrt(1 + terms.noise**2)
-        if len(x) < 2 * terms.min_cluster:
+        if len(x) < min(2 * terms.min_cluster, FEWEST_RECORDS):
             continue
         inside = (x - np.median(x)).clip(-FARTHEST * column.deviation, FARTHEST * column.deviation)
         if inside.std() > WIDER * usual and moments_of(x)[1] > LARGER * usual:
