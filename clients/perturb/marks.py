@@ -36,7 +36,7 @@ class Marks:
     again: Sequence[float] = ()
     # How many other rows were as like each marked record, by `rules.LACKED`: the fewest as long as it was there.
     like: dict[str, Sequence[int]] = field(default_factory=dict, repr=False)
-    moved: float = 0.0  # how many of the first use's have come back with other ids or cells and not left
+    moved: float = 0.0  # the most of the first use's, as far as gone, that had other ids or cells
     swapped: float = 0.0  # and how many, at one export or the next, with an id that another record had
 
     def renewed(self, now: CellMarks) -> "Marks":

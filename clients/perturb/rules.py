@@ -100,7 +100,7 @@ def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
         # Whether another record has its id now.
         is_replaced = np.array([record in now for record in gone], dtype=np.bool_)
         came_back = _came_back(lost[~is_replaced], stayed)
-        in_all = _came_back(lost[of_first & ~is_replaced], stayed) or float(min(kept.moved, of_first.sum()))
+        in_all = _came_back(lost[of_first & ~is_replaced], stayed)
         swapped = kept.swapped + _came_back(lost[of_first & is_replaced], stayed)
         check_few_came_back(kept, came_back, in_all, swapped, export.by_ids)
         has_twin = of_others[len(gone) :] > 0  # whether a record has another row like it, shape (now, shares)
@@ -110,8 +110,8 @@ def checked_marks(kept: Marks, export: Export, repeats: bool) -> Marks:
         rare = bits[len(gone) :] >= RARE * math.log2(len(export.prints))
         check_no_second_source(kept, has_twin, equal & rare, export)
         likes = dict(zip([*gone, *now], np.minimum(like, fewest).tolist(), strict=True))
-        again = has_twin.mean(axis=0).tolist()
-        kept = replace(kept, rows=len(export.prints), again=again, moved=in_all, swapped=swapped, like=likes)
+        again, moved = has_twin.mean(axis=0).tolist(), float(np.clip(kept.moved, in_all, of_first.sum()))
+        kept = replace(kept, rows=len(export.prints), again=again, moved=moved, swapped=swapped, like=likes)
     return kept.renewed(now)
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from clients.budget import end_ledger, new_ledger
 from clients.ledger.home import tables_home
 from clients.ledger.ledger import read_ledger
 from clients.ledger.tables import link_table
-from clients.perturb import PerturbedTerms, perturbed_table
+from clients.perturb import PerturbedTerms, perturbed_table, rules
 from clients.perturb.kept import noise_of_counts, settled_column
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats
@@ -359,6 +360,27 @@ def test_a_small_table_of_which_a_month_changes_little_goes_on(
         ids = None if table.ids is None else table.ids[there]
         copy_of(replace(table, X=table.X[there], labels=table.labels[there], ids=ids), folder)
         table.X[generator.integers(month + 1, rows), generator.integers(6)] += 1
+
+
+@pytest.mark.parametrize(("there", "refused"), [(3, False), (0, True)])
+def test_corrections_of_months_do_not_count_as_those_of_one(
+    there: int, refused: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where rows look alike, a month may show none by chance. Those that were put back are new ones later."""
+    table, real = measured(60, 3, False), rules._came_back
+
+    def export(corrected: int) -> None:
+        X = table.X.copy()
+        X[:corrected, 0] += 1
+        copy_of(replace(table, X=X), folder)
+
+    export(0)
+    export(3)
+    monkeypatch.setattr(rules, "_came_back", lambda *_: 0.0)
+    export(there)
+    monkeypatch.setattr(rules, "_came_back", real)
+    with pytest.raises(TableError) if refused else nullcontext():
+        export(5)
 
 
 @pytest.mark.parametrize(("twice", "refused"), [(2, False), (60, True)])
