@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -62,28 +63,25 @@ def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, r
     _check_ready(coordinator, invitation, app)
     file = _write_run_config(coordinator, {**invitation.settings, "out": str(out), "resume": resume})
     command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
-    run, environment = "", flower_environment(coordinator.folder / FLOWER_FOLDER)
+    run, environment = Future[str](), flower_environment(coordinator.folder / FLOWER_FOLDER)
     try:
-        with exit_on_signals():
-            with started_process(command, coordinator.folder, environment) as process:
-                assert process.stdout is not None
-                begun, silent = False, 0.0
-                for line in or_silence(plain_lines(process.stdout), SILENT_SECONDS):
-                    if line is None:
-                        silent += SILENT_SECONDS
-                        show(_why_silent(coordinator, invitation, begun, silent))
-                        continue
-                    silent, begun = 0.0, bool(run)
-                    if match := _RUN.search(line):
-                        run = match[1]
-                    show(with_names(line, names))
-            status, details = _end_of_run(coordinator, run, show)
+        with (
+            exit_on_signals(),
+            started_process(command, coordinator.folder, environment) as process,
+            _waits_for(run, show),
+        ):
+            assert process.stdout is not None
+            begun, silent = False, 0.0
+            for line in or_silence(_noting_run(plain_lines(process.stdout), run), SILENT_SECONDS):
+                if line is None:
+                    silent += SILENT_SECONDS
+                    show(_why_silent(coordinator, invitation, begun, silent))
+                    continue
+                silent, begun = 0.0, run.done() and not _RUN.search(line)
+                show(with_names(line, names))
+            status, details = _end_of_run(coordinator, run.result(), show)
     except (KeyboardInterrupt, SystemExit):
-        # The SuperLink would go on with it, and the hospitals with answering.
-        show("Stopping the run")
-        with contextlib.suppress(SettingError):
-            flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
-        show(f"Stopped. {_how_to_go_on(coordinator, out)}")
+        show(f"{_stop(coordinator, run)} {_how_to_go_on(coordinator, out)}")
         raise
     finally:
         file.unlink()
@@ -91,6 +89,46 @@ def train(coordinator: Coordinator, out: Path, show: Callable[[str], None], *, r
         reason = reason_of(with_names(details.strip(), names))
         raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")
     return out
+
+
+def _noting_run(lines: Iterable[str], run: "Future[str]") -> Iterator[str]:
+    """Yield the lines of `flwr run`, and set the number of the run that the server has taken; "" if it takes none."""
+    try:
+        for line in lines:
+            if (match := _RUN.search(line)) and not run.done():
+                run.set_result(match[1])
+            yield line
+    finally:
+        if not run.done():
+            run.set_result("")
+
+
+@contextlib.contextmanager
+def _waits_for(run: "Future[str]", show: Callable[[str], None]) -> Iterator[None]:
+    """Let a `with` block that somebody stops go on until `flwr run` has told the number of its run.
+
+    The server may just have taken the run. It would go on, and the hospitals with answering, if nobody knew which.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        show("Stopping the run")
+        with contextlib.suppress(TimeoutError):
+            run.result(ANSWER_SECONDS)
+        raise
+
+
+def _stop(coordinator: Coordinator, run: "Future[str]") -> str:
+    """Stop a run at the server, and say whether that is done."""
+    if not run.done():
+        command = f"FLWR_HOME={shlex.quote(str(coordinator.folder / FLOWER_FOLDER))} flwr ls {CONNECTION}"
+        return f"The server may have taken the run: {command} shows it; flwr stop ends it."
+    try:
+        if run.result():
+            flwr(coordinator, "stop", run.result(), CONNECTION, "--format", "json")
+    except SettingError as error:
+        return f"The run {run.result()} may go on. {error}"
+    return "Stopped."
 
 
 def or_silence(lines: Iterable[str], seconds: float) -> Iterator[str | None]:

@@ -188,6 +188,43 @@ def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
     assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
 
 
+def test_ctrl_c_stops_a_run_whose_number_the_server_has_not_told_yet(
+    invited: Study, flwr: Flwr, stopped: Path
+) -> None:
+    asked = stopped.parent / "asked"
+    flwr(
+        f"""case "$1" in
+  run) echo "Successfully built"; sleep .2; echo "Successfully started run 7"; sleep 60 ;;
+  *) echo "$@" >> '{asked}'; echo '{{"success": true}}' ;;
+esac"""
+    )
+
+    def show(line: str) -> None:
+        if "Successfully built" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(invited.coordinator, stopped, show, resume=True)
+    assert asked.read_text() == "stop 7 study --format json\n"
+
+
+def test_a_run_that_the_server_does_not_stop_is_not_called_stopped(
+    invited: Study, answering: Flwr, stopped: Path
+) -> None:
+    answering("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
+    said = []
+
+    def show(line: str) -> None:
+        said.append(line)
+        if "Successfully started run 7" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(invited.coordinator, stopped, show, resume=True)
+    assert not said[-1].startswith("Stopped")
+    assert "(2 sums)" in said[-1]
+
+
 def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Study, tmp_path: Path) -> None:
     invited.coordinator = type(invited.coordinator)(invited.coordinator.folder, "localhost:1", 1)
     with pytest.raises(SettingError, match="start"):
