@@ -1,6 +1,7 @@
 """What ``pansvm coordinator init``, ``invite`` and, after a run, ``train`` write."""
 
 import base64
+import ipaddress
 import json
 import os
 import shlex
@@ -18,7 +19,7 @@ from flower_pansvm.locking import locked
 from flower_pansvm.result_file import MODEL_FILE, RESULT_FILE
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity, public_identity
-from flower_pansvm.study.certificates import make_certificates
+from flower_pansvm.study.certificates import LOCAL, make_certificates
 from flower_pansvm.study.documents import signed
 from flower_pansvm.study.folder import account_name, new_folder, read_private
 from flower_pansvm.study.handout import KIND
@@ -66,6 +67,7 @@ class Coordinator:
         host, public_port = check_address(address)
         if not 0 < port < 65536:
             raise SettingError(f"The port {port} is invalid: a port is from 1 to 65535. 8443 is usual.")
+        _check_place(folder.expanduser().absolute(), host, public_port, port)
         folder = new_folder(folder)
         create_identity(folder / KEY_FILE)
         for name, content in make_certificates(host).items():
@@ -73,7 +75,8 @@ class Coordinator:
         web_server = Template(
             files("strategies.deployment").joinpath("nginx.conf.template").read_text("utf-8")
         )
-        values = {"folder": folder, "host": host, "port": public_port, "local_port": port}
+        quoted = str(folder).replace("\\", "\\\\").replace('"', '\\"')
+        values = {"folder": quoted, "host": host, "port": public_port, "local_port": port}
         write(folder / "nginx.conf", web_server.substitute(values))
         (folder / FLOWER_FOLDER).mkdir(mode=0o700)
         connection = (
@@ -163,6 +166,32 @@ class Coordinator:
             "model": base64.b64encode(model.read_bytes() if model.exists() else b"").decode(),
         }
         write(path, f"{json.dumps(signed(KIND, content, key))}\n")
+
+
+def _check_place(folder: Path, host: str, public_port: int, port: int) -> None:
+    """Check that a web server can serve a new folder, and hospitals reach its host; SettingError if not."""
+    if "$" in str(folder):
+        raise SettingError(
+            f"The path {folder} has a dollar sign, which nginx, in front of the SuperLink, takes for a variable. "
+            "Choose another --folder."
+        )
+    if host.rpartition(".")[2].isdigit() and not _is_reachable(host):
+        raise SettingError(
+            f"{host} is no IPv4 address that hospitals can connect to: four numbers from 0 to 255, without zeros in "
+            "front. Write the address, or the name, that hospitals reach this machine by."
+        )
+    if host not in LOCAL and public_port == port:
+        raise SettingError(
+            f"Port {port} of this machine is to be the web server's, which hospitals connect to; the SuperLink behind "
+            f"it needs another one: add --port {port + 1 if port < 65535 else port - 1}."
+        )
+
+
+def _is_reachable(host: str) -> bool:
+    try:
+        return not ipaddress.IPv4Address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def agreed_settings(settings: Mapping[str, Scalar], hospitals: int, schema: Path | None) -> dict[str, Scalar]:

@@ -199,6 +199,30 @@ def test_the_server_certificate_is_signed_by_the_authority_and_names_the_address
     assert "server_name coordinator.example.org;" in (folder / "nginx.conf").read_text()
 
 
+def test_nginx_reads_any_folder_of_the_coordinators_but_one_that_it_takes_for_a_variable(
+    tmp_path: Path,
+) -> None:
+    folder = Coordinator.make(tmp_path / 'a b;"{#c\\n', "a.org:443", 8443).folder
+    line = next(line for line in (folder / "nginx.conf").read_text().splitlines() if "server.pem" in line)
+    assert (
+        shlex.split(line, comments=False)[1] == f"{folder}/server.pem;"
+    )  # as nginx does, whose quotes are a shell's
+    with pytest.raises(SettingError):
+        Coordinator.make(tmp_path / "a$b", "a.org:443", 8443)
+    assert not (tmp_path / "a$b").exists()
+
+
+@pytest.mark.parametrize(
+    "address", ["10.0.0:443", "256.1.1.1:443", "010.0.0.1:443", "0.0.0.0:443", "a.org:8443"]
+)
+def test_an_address_that_no_server_can_have_is_refused_before_hospitals_are_invited(
+    tmp_path: Path, address: str
+) -> None:
+    with pytest.raises(SettingError):
+        Coordinator.make(tmp_path / "c", address, 8443)
+    assert not (tmp_path / "c").exists()
+
+
 def test_nothing_is_overwritten(joined: Study, hospital_files: list[Path]) -> None:
     folder = joined.hospitals["north"]
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
