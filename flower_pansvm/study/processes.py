@@ -99,8 +99,7 @@ def exit_on_signals() -> Iterator[None]:
 def flower_environment(home: Path) -> dict[str, str]:
     """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
     return {
-        # A proxy of a kind that Flower does not know ends it, also where it would not be asked. NO_PROXY keeps it from
-        # the proxies of the system's settings.
+        # A proxy that Flower does not know ends it, also one not needed; NO_PROXY, as the system's settings name some.
         **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
         "NO_PROXY": "*",
         # Flower's programs find each other by PATH, which lacks them unless the Python environment is activated.
@@ -110,6 +109,7 @@ def flower_environment(home: Path) -> dict[str, str]:
         "FLWR_DISABLE_UPDATE_CHECK": "1",
         "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.5",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONIOENCODING": "utf-8",  # as its output is read, whatever the locale
     }
 
 

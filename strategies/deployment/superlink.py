@@ -296,7 +296,9 @@ def flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
     env, seconds = flower_environment(coordinator.folder / FLOWER_FOLDER), ANSWER_SECONDS
     command = ["flwr", *arguments]
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=seconds)
+        done = subprocess.run(
+            command, env=env, capture_output=True, encoding="utf-8", check=False, timeout=seconds
+        )
     except subprocess.TimeoutExpired:
         raise SettingError(
             f"`flwr {' '.join(arguments[:2])}` got no answer for {seconds:g} s: the server stands still. "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flower_pansvm.study.processes import exit_on_signals, started_process
+from flower_pansvm.study.processes import exit_on_signals, flower_environment, started_process
 
 PARENT = """
 import subprocess, sys, time
@@ -73,3 +73,13 @@ def test_ignored_signal_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_log_is_read_as_it_is_written_whatever_the_encoding_of_the_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    command = [sys.executable, "-c", "print('M\\xfcnchen')"]
+    with started_process(command, tmp_path, flower_environment(tmp_path)) as process:
+        assert process.stdout.readline() == "M\xfcnchen\n"
