@@ -1,7 +1,6 @@
 """Flower's logs in plain lines: what was asked and answered, and whatever is wrong."""
 
 import re
-import sys
 import time
 from collections.abc import Iterable, Iterator
 
@@ -42,8 +41,7 @@ def say(line: str) -> None:
     BrokenPipeError if nobody reads the log any more.
     """
     try:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        print(line, flush=True)  # noqa: T201 # nowhere, if the output was closed before the start
     except BrokenPipeError:
         raise
     except OSError:  # full, read-only, gone

@@ -77,3 +77,9 @@ def test_on_a_full_disk_a_line_is_lost_and_nothing_ends() -> None:
             [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.stderr.startswith("on")
+
+
+def test_a_command_that_was_started_with_its_output_closed_goes_on() -> None:
+    program = "import sys; from flower_pansvm.study.log_lines import say; say('a'); sys.stderr.write('on')"
+    closing = ["sh", "-c", 'exec "$0" -c "$1" >&-', sys.executable, program]
+    assert subprocess.run(closing, stderr=subprocess.PIPE, text=True, check=False).stderr == "on"
