@@ -183,7 +183,19 @@ def test_a_dollar_is_doubled_in_a_units_command_and_nowhere_else() -> None:
 
 def test_the_command_in_a_units_first_lines_is_one_for_a_shell() -> None:
     line = next(line for line in unit(Path("/a b"), "north").splitlines() if " cp " in line)
-    assert shlex.split(line)[2] == "/a b/pansvm-hospital.service"
+    assert shlex.split(line)[3] == "/a b/pansvm-hospital.service"
+
+
+def test_the_unit_of_a_second_folder_is_not_copied_over_the_first_ones_unasked(tmp_path: Path) -> None:
+    installed = tmp_path / "pansvm-hospital.service"
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+        text = unit(tmp_path / folder, folder)
+        (tmp_path / folder / installed.name).write_text(text)
+        line = next(line for line in text.splitlines() if " cp " in line)
+        copy = line.removeprefix("#").partition("&&")[0].replace("/etc/systemd/system", str(tmp_path))
+        subprocess.run(["sh", "-c", copy], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert "SuperNode of 'first'" in installed.read_text()
 
 
 def test_the_server_certificate_is_signed_by_the_authority_and_names_the_address(tmp_path: Path) -> None:
