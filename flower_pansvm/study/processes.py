@@ -100,8 +100,15 @@ def flower_environment(home: Path) -> dict[str, str]:
     """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
     return {
         # A proxy that Flower does not know ends it, also one not needed; NO_PROXY, as the system's settings name some.
-        **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
+        # Nor does it get what is set for a Flower of another use.
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy") and not name.startswith("FLWR_")
+        },
         "NO_PROXY": "*",
+        # No colours in what is read here, also where FORCE_COLOR asks for them.
+        "TERM": "dumb",
         # Flower's programs find each other by PATH, which lacks them unless the Python environment is activated.
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
         "FLWR_HOME": str(home),

@@ -1,5 +1,6 @@
 """Processes end with the ``with`` block that started them, and so do their children."""
 
+import json
 import os
 import signal
 import sys
@@ -7,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from flower_pansvm.study.processes import exit_on_signals, flower_environment, started_process
 
@@ -83,3 +85,24 @@ def test_a_log_is_read_as_it_is_written_whatever_the_encoding_of_the_account(
     command = [sys.executable, "-c", "print('M\\xfcnchen')"]
     with started_process(command, tmp_path, flower_environment(tmp_path)) as process:
         assert process.stdout.readline() == "M\xfcnchen\n"
+
+
+@pytest.mark.parametrize("name", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_what_flower_prints_has_no_colours_also_where_they_are_forced(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    printed = Console(_environ=flower_environment(tmp_path), width=80)
+    with printed.capture() as capture:
+        printed.print_json('{"success": true}')
+    assert json.loads(capture.get()) == {"success": True}
+
+
+def test_what_is_set_for_another_flower_does_not_reach_a_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = flower_environment(tmp_path)
+    for name in ("FLWR_HOME", "FLWR_LOG_LEVEL", "FLWR_TELEMETRY_ENABLED", "FLWR_OIDC_ENABLED"):
+        monkeypatch.setenv(name, "of another use")
+    assert flower_environment(tmp_path) == before
