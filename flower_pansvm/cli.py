@@ -5,6 +5,8 @@ import gc
 import io
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
@@ -12,7 +14,8 @@ import click
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flower_pansvm.errors import PanSVMError, install
+from flower_pansvm.doors import HOME
+from flower_pansvm.errors import PanSVMError, SettingError, install
 from flower_pansvm.version import VERSION
 
 TRAINING, STUDIES = "Train and compare with simulated sites", "A study at hospitals"
@@ -126,7 +129,23 @@ class Commands(TyperGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Import the command that is called."""
         name, shown, rest = super().resolve_command(context, arguments)
-        return name, shown and command_at(COMMANDS[str(name)].target), rest
+        target = COMMANDS[str(name)].target
+        check_not_hidden(
+            {"clients", "strategies", target.split(".")[0]}
+        )  # the first two have the code of a run
+        return name, shown and command_at(target), rest
+
+
+def check_not_hidden(packages: set[str]) -> None:
+    """Check that packages of this software are found where it is installed; else SettingError names what hides them."""
+    for package in sorted(packages):
+        found = find_spec(package)
+        if found and found.origin and Path(found.origin).resolve().parents[1] != HOME.resolve():
+            raise SettingError(
+                f"{found.origin} hides the package '{package}' of flower-pansvm, which is in {HOME}. Take the folder "
+                "that has it out of PYTHONPATH; or, if it is the folder you are in, call `pansvm` in place of "
+                "`python -m flower_pansvm`."
+            )
 
 
 def command_at(target: str) -> click.Command:

@@ -291,3 +291,27 @@ def test_a_number_of_sites_that_the_files_contradict(pansvm: Run, tmp_path: Path
     assert "--sites is 7" in pansvm.error("run", "--engine", "in-process", *files, "--sites", 7)
     assert not (tmp_path / "pansvm-results").exists()
     assert pansvm("run", "--engine", "in-process", *files, "--sites", 3, "--set", "privacy=exact")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("clients/__init__.py", ["hospital", "check"]),
+        ("strategies.py", ["hospital", "check"]),
+        ("strategies/__init__.py", ["coordinator", "start"]),
+        ("simulations/__init__.py", ["demo"]),
+    ],
+)
+def test_a_folder_in_pythonpath_that_hides_a_package_of_ours_is_named(
+    file: str, command: list[str], pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "another's" / file
+    other.parent.mkdir(parents=True)
+    other.touch()
+    package = Path(file).parts[0].removesuffix(".py")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path / "another's")
+        patch.delitem(sys.modules, package)
+        code, _, err = pansvm(*command)
+    assert code == 1
+    assert f"{other} hides the package '{package}'" in err
