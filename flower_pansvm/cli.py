@@ -130,9 +130,8 @@ class Commands(TyperGroup):
         """Import the command that is called."""
         name, shown, rest = super().resolve_command(context, arguments)
         target = COMMANDS[str(name)].target
-        check_not_hidden(
-            {"clients", "strategies", target.split(".")[0]}
-        )  # the first two have the code of a run
+        # Whatever the command: the first two have the code of a run.
+        check_not_hidden({"clients", "strategies", target.split(".")[0]})
         return name, shown and command_at(target), rest
 
 

@@ -170,19 +170,25 @@ def test_a_server_that_was_lost_is_to_be_started_again(
         train(invited.coordinator, stopped, print, resume=True)
 
 
-def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
-    invited: Study, answering: Flwr, stopped: Path
-) -> None:
-    answering("""echo '{"success": true}'""")
-    said = []
+def stopped_by_ctrl_c(invited: Study, stopped: Path, at: str) -> list[str]:
+    """Return what `train` says if a person presses Ctrl-C at a line."""
+    said: list[str] = []
 
     def show(line: str) -> None:
         said.append(line)
-        if "Successfully started run 7" in line:
+        if at in line:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         train(invited.coordinator, stopped, show, resume=True)
+    return said
+
+
+def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
+    invited: Study, answering: Flwr, stopped: Path
+) -> None:
+    answering("""echo '{"success": true}'""")
+    said = stopped_by_ctrl_c(invited, stopped, at="Successfully started run 7")
     assert "stop 7 study --format json" in (stopped.parent / "asked").read_text()
     assert said[-2] == "Stopping the run"  # before the server is told, which takes some seconds
     assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
@@ -198,13 +204,7 @@ def test_ctrl_c_stops_a_run_whose_number_the_server_has_not_told_yet(
   *) echo "$@" >> '{asked}'; echo '{{"success": true}}' ;;
 esac"""
     )
-
-    def show(line: str) -> None:
-        if "Successfully built" in line:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(invited.coordinator, stopped, show, resume=True)
+    stopped_by_ctrl_c(invited, stopped, at="Successfully built")
     assert asked.read_text() == "stop 7 study --format json\n"
 
 
@@ -212,15 +212,7 @@ def test_a_run_that_the_server_does_not_stop_is_not_called_stopped(
     invited: Study, answering: Flwr, stopped: Path
 ) -> None:
     answering("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
-    said = []
-
-    def show(line: str) -> None:
-        said.append(line)
-        if "Successfully started run 7" in line:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(invited.coordinator, stopped, show, resume=True)
+    said = stopped_by_ctrl_c(invited, stopped, at="Successfully started run 7")
     assert not said[-1].startswith("Stopped")
     assert "(2 sums)" in said[-1]
 
